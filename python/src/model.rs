@@ -159,7 +159,7 @@ impl Linear<'_> {
             kind: self.kind.0,
             names: self.names.as_deref(),
             index_base: self.index_base,
-            tf_idf: self.tf_idf.as_ref().map(|(log, idf)| CountScaling { log: *log, idf }),
+            tf_idf: self.tf_idf.as_ref().map(|(log, idf)| CountScaling { log: *log, idf, norm: true }),
         };
         let mut model = coefficients.model(loss, self.reading()?, training)?;
         model.limits = self.limits;

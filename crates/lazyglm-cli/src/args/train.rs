@@ -70,7 +70,7 @@ pub struct Train {
     /// How to scale values: auto, none, maxabs, std or tfidf
     ///
     /// maxabs and std divide each feature by its largest magnitude or its standard deviation. tfidf is for counts and
-    /// for values that are all one. auto takes tfidf if the default solver predicts held-out rows better with it, else none.
+    /// for values that are all one; parts of it can be left out: tfidf:log=no,idf=no or norm=no. auto takes tfidf if the default solver predicts held-out rows better with it, else none.
     #[arg(long, default_value = "auto", value_name = "SCALE", help_heading = "Input")]
     pub scale: String,
     /// File with one weight per row; lazyglm divides the weights by their mean

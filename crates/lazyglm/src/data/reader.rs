@@ -6,7 +6,7 @@
 //! stays bounded.
 
 use crate::data::bytes::Block;
-use crate::data::format::Parsed;
+use crate::data::format::{Gathered, Parsed};
 use crate::util::error::Result;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -48,20 +48,23 @@ fn in_turn(
 ) -> Result<()> {
     let (mut block, mut parse, mut lines) =
         (Block::default(), (pipeline.new_parser)(), pipeline.lines_before);
-    let mut parsed = Parsed { absent, ..Parsed::default() };
+    let (mut parsed, mut wrong) = (Parsed { absent, ..Parsed::default() }, Gathered::default());
     if pipeline.as_f32 {
         parsed.rows.round_to_f32();
     }
     for number in 0.. {
-        if !(pipeline.read)(&mut block).map_err(|e| e.further_down(lines))? {
+        if !(pipeline.read)(&mut block).or_else(|e| wrong.end().and(Err(e.further_down(lines))))? {
             break;
         }
-        parse(number, &block, &mut parsed).map_err(|e| e.further_down(lines))?;
+        let done = parse(number, &block, &mut parsed);
+        let usable = wrong.block(&mut parsed, done, lines)?;
         lines += parsed.move_down(lines);
-        see(&mut parsed)?;
+        if usable {
+            see(&mut parsed)?;
+        }
         parsed.clear_rows();
     }
-    Ok(())
+    wrong.end()
 }
 
 /// The source and the number of blocks read from it.
@@ -95,7 +98,7 @@ fn in_parallel(
     threads: usize,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
-    let mut lines = pipeline.lines_before;
+    let (mut lines, mut wrong) = (pipeline.lines_before, Gathered::default());
     let shared = Shared {
         feed: Mutex::new(Feed { read: pipeline.read, count: 0, ended: false }),
         ready: Mutex::default(),
@@ -114,13 +117,15 @@ fn in_parallel(
             });
         }
         while let Some((mut parsed, done)) = shared.wait_for_next() {
-            done.map_err(|e| e.further_down(lines))?;
+            let usable = wrong.block(&mut parsed, done, lines)?;
             lines += parsed.move_down(lines);
-            see(&mut parsed)?;
+            if usable {
+                see(&mut parsed)?;
+            }
             parsed.clear_all();
             shared.give_back(parsed);
         }
-        Ok(())
+        wrong.end()
     })
 }
 

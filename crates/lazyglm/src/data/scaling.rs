@@ -1,22 +1,23 @@
 //! Scaling of values after all rows are known. Zeros stay zeros.
 //!
 //! ```text
-//! log     xᵢⱼ ← 1 + ln xᵢⱼ                                                     --scale tfidf, but not of text
+//! log     xᵢⱼ ← 1 + ln xᵢⱼ                                                     --scale tfidf, but not of text;
+//!                                                                              left out by --scale tfidf:log=no
 //! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    --scale tfidf, text with idf=yes; in a table,
-//!                                                                              the terms of its columns of text alone
-//! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         --scale tfidf, text with idf=yes,norm=l2
+//!                                                                              the terms of its columns of text alone; idf=no
+//! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         --scale tfidf, text with idf=yes,norm=l2; norm=no
 //! maxabs  xᵢⱼ ← xᵢⱼ/maxᵢ|xᵢⱼ|                                                  --scale maxabs
 //! std     xᵢⱼ ← xᵢⱼ/σⱼ, σⱼ² = mean x² − (mean x)², zeros included               --scale std
 //! ```
 //!
 //! The penalty then applies to the weights of the scaled features, so λ₁ and λ₂ do not depend on the units of
-//! a feature. For maxabs, std, and idf without norm, the factors are multiplied into the weights, so that the model
-//! stores weights in the original units. For tf-idf, the model stores the idf of each feature and converts the rows that
-//! it scores.
+//! a feature. For maxabs, std, and idf without log and norm, the factors are multiplied into the weights, so that the model
+//! stores weights in the original units. For tf-idf with log or norm, the model stores the idf of each feature, one without
+//! idf, and converts the rows that it scores.
 
 use crate::data::read_config::ReadConfig;
 use crate::data::rows::{Rows, RowsRef};
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Result, excerpt};
 use crate::util::registry::suggest;
 
 /// How to scale features (`--scale`).
@@ -24,6 +25,7 @@ use crate::util::registry::suggest;
 /// ```
 /// use lazyglm::Scale;
 /// assert_eq!(Scale::parse("std").unwrap(), Scale::Std);
+/// assert_eq!(Scale::parse("tfidf:norm=no").unwrap(), Scale::Counts { log: true, idf: true, norm: false });
 /// assert!(Scale::parse("minmax").unwrap_err().to_string().contains("none, maxabs, std, tfidf"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +40,19 @@ pub enum Scale {
     Std,
     /// Replaces counts by tf-idf: 1 + ln x, times the idf of the feature, in rows of length one.
     TfIdf,
+    /// Some parts of tf-idf.
+    Counts {
+        /// Whether a count x becomes 1 + ln x.
+        log: bool,
+        /// Whether values are multiplied by the idf of their feature.
+        idf: bool,
+        /// Whether rows are divided by their length.
+        norm: bool,
+    },
 }
+
+/// The names of the parts of tf-idf, in the order of their application.
+const PARTS: [&str; 3] = ["log", "idf", "norm"];
 
 /// The names of all scales.
 const NAMES: [&str; 4] = ["none", "maxabs", "std", "tfidf"];
@@ -51,10 +65,43 @@ impl Scale {
             "maxabs" => Ok(Scale::MaxAbs),
             "std" => Ok(Scale::Std),
             "tfidf" => Ok(Scale::TfIdf),
-            _ => {
-                let hint = suggest(name, &NAMES);
-                Err(Error::call(format!("there is no scale '{name}'"), hint))
-            }
+            _ => match name.strip_prefix("tfidf:") {
+                Some(parts) => Scale::parts_from(parts),
+                None => {
+                    let hint = suggest(name, &NAMES);
+                    Err(Error::call(format!("there is no scale '{name}'"), hint))
+                }
+            },
+        }
+    }
+
+    /// The parts of tf-idf that are said to be left out: `log=no,idf=no,norm=no`.
+    fn parts_from(text: &str) -> Result<Scale> {
+        let mut parts = [true; 3];
+        for entry in text.split(',') {
+            let (key, value) = entry.split_once('=').unwrap_or((entry, ""));
+            let (Some(k), Some(yes)) = (
+                PARTS.iter().position(|part| *part == key.trim()),
+                [("yes", true), ("no", false)].into_iter().find(|(word, _)| *word == value.trim()),
+            ) else {
+                let what = format!("tfidf has no part '{}'", excerpt(entry));
+                return Err(Error::call(what, "write tfidf:log=no, idf=no, norm=no, or several of them"));
+            };
+            parts[k] = yes.1;
+        }
+        Ok(match parts {
+            [true, true, true] => Scale::TfIdf,
+            [false, false, false] => Scale::None,
+            [log, idf, norm] => Scale::Counts { log, idf, norm },
+        })
+    }
+
+    /// Whether counts are replaced by their logarithm, multiplied by idf, and divided by the length of their row.
+    fn parts(self) -> [bool; 3] {
+        match self {
+            Scale::TfIdf => [true; 3],
+            Scale::Counts { log, idf, norm } => [log, idf, norm],
+            Scale::None | Scale::MaxAbs | Scale::Std => [false; 3],
         }
     }
 
@@ -68,7 +115,7 @@ impl Scale {
 /// The conversion of counts to tf-idf values.
 ///
 /// ```
-/// let scaling = lazyglm::data::scaling::CountScaling { log: true, idf: &[0.5, 1.0] };
+/// let scaling = lazyglm::data::scaling::CountScaling { log: true, idf: &[0.5, 1.0], norm: true };
 /// assert_eq!(scaling.idf.len(), 2);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +124,8 @@ pub struct CountScaling<'a> {
     pub log: bool,
     /// The idf of each feature.
     pub idf: &'a [f64],
+    /// Whether rows are divided by their length.
+    pub norm: bool,
 }
 
 /// The logarithm of a count: 1 + ln x. Values below one, which are no counts, stay as they are, and negative values keep
@@ -111,16 +160,19 @@ impl Scaling {
         terms: Option<Vec<bool>>,
         mut columns: impl FnMut(&Scaling) -> Result<Columns>,
     ) -> Result<Scaling> {
-        let (tf_idf, idf) = (scale == Scale::TfIdf, reading.idf());
-        let mut scaling = Scaling { norm: tf_idf || idf == Some(true), ..Scaling::default() };
-        if tf_idf || idf.is_some() {
+        let ([log, by_idf, norm], idf) = (scale.parts(), reading.idf());
+        let mut scaling = Scaling { norm: norm || idf == Some(true), ..Scaling::default() };
+        if by_idf || idf.is_some() {
             scaling.idf = Some(columns(&Scaling::default())?.idf());
         } else if let Some(terms) = terms {
             let mut idf = columns(&Scaling::default())?.idf();
             idf.iter_mut().zip(terms).filter(|(_, is_term)| !is_term).for_each(|(idf, _)| *idf = 1.0);
             scaling.idf = Some(idf);
         }
-        scaling.log = tf_idf && !reading.is_text(); // text has an option of its own for that
+        scaling.log = log && !reading.is_text(); // text has an option of its own for that
+        if scaling.converts_rows() && scaling.idf.is_none() {
+            scaling.idf = Some(vec![1.0; columns(&Scaling::default())?.counts.len()]);
+        }
         if matches!(scale, Scale::MaxAbs | Scale::Std) {
             scaling.scale = columns(&scaling)?.scale(scale); // `scale` applies to the values after idf
         }
@@ -146,10 +198,20 @@ impl Scaling {
         }
     }
 
-    /// The factor that converts a column's weight to the units of the values as written. If rows are
-    /// normalised, the units are those of the normalised values.
+    /// Whether a model must convert the rows that it scores: no factor of a weight stands for that.
+    fn converts_rows(&self) -> bool {
+        self.log || self.norm
+    }
+
+    /// The idf of each column, if a model must convert the rows that it scores.
+    pub fn kept_idf(&self) -> Option<&[f64]> {
+        self.idf.as_deref().filter(|_| self.converts_rows())
+    }
+
+    /// The factor that converts a column's weight to the units of the values as written. If a model converts the rows that
+    /// it scores, the units are those of the converted values.
     pub fn factor(&self, column: usize) -> f64 {
-        let idf = self.idf.as_ref().filter(|_| !self.norm).map_or(1.0, |idf| idf[column]);
+        let idf = self.idf.as_ref().filter(|_| !self.converts_rows()).map_or(1.0, |idf| idf[column]);
         idf * self.scale.as_ref().map_or(1.0, |scale| scale[column])
     }
 }
@@ -219,7 +281,7 @@ impl Columns {
     pub fn scale(&self, scale: Scale) -> Option<Vec<f64>> {
         let n = self.rows as f64;
         let divisor = |j: usize| match scale {
-            Scale::None | Scale::TfIdf => 1.0,
+            Scale::None | Scale::TfIdf | Scale::Counts { .. } => 1.0,
             Scale::MaxAbs => self.largest[j],
             Scale::Std => {
                 let [sum, square] = self.sums[j];

@@ -94,8 +94,9 @@ impl Coefficients<'_> {
             classes,
             heads,
             tf_idf: self.tf_idf.filter(|scaling| scaling.log || self.names.is_none()).map(
-                |CountScaling { log, idf }| TfIdf {
+                |CountScaling { log, idf, norm }| TfIdf {
                     log,
+                    norm,
                     idf: if self.names.is_none() { idf.to_vec() } else { Vec::new() },
                 },
             ),

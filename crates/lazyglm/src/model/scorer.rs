@@ -263,6 +263,7 @@ impl<'a> Scorer<'a> {
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
         let (mut unseen, mut count, mut square) = (None, 0, 0.0);
         let log = self.model.tf_idf.as_ref().is_some_and(|tf_idf| tf_idf.log);
+        let norm = self.model.tf_idf.as_ref().is_none_or(|tf_idf| tf_idf.norm);
         let mut one = |id: usize, held: f64, idf: Option<f64>, x: f64| match idf {
             _ if held.is_nan() => {
                 unseen = unseen.or(Some(id));
@@ -310,7 +311,7 @@ impl<'a> Scorer<'a> {
             self.unseen = unseen.map(|id| id.to_string());
         }
         self.unseen_values += count;
-        (square > 0.0).then(|| square.sqrt())
+        (square > 0.0).then(|| if norm { square.sqrt() } else { 1.0 })
     }
 
     /// The first feature that did not occur in training, and the number of values of such features.

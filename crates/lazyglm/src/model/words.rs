@@ -18,7 +18,7 @@ pub struct Words {
     /// Ascending XXH3-64 hashes of the other words that occurred in training. These words are known and have
     /// weight zero.
     pub others: Vec<u64>,
-    /// For text whose rows are normalised after idf: the idf of `names` and of `others`. Every word affects a
+    /// If the model converts the rows that it scores: the idf of `names` and of `others`. Every word affects a
     /// row's norm.
     pub idf: Option<[Vec<f64>; 2]>,
 }
@@ -29,7 +29,7 @@ impl Words {
         let (kept, others): (Vec<u32>, Vec<u32>) =
             (0..all.len() as u32).partition(|id| features.binary_search(id).is_ok());
         let (marks, others) = Words::marked(&others, |id| all.name(id));
-        let idf = names.scaling.idf.as_ref().filter(|_| names.scaling.norm);
+        let idf = names.scaling.kept_idf();
         let idf = idf.map(|idf| |id: u32| names.column(id).map_or(1.0, |column| idf[column as usize]));
         Words {
             names: kept.iter().map(|&id| all.name(id)).collect(),

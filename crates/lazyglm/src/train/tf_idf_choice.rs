@@ -4,6 +4,7 @@
 //! Most weights of raw counts are those of a few long rows and frequent words. On text, tf-idf lowers the held-out loss by
 //! several per cent, more than any choice of penalty or solver.
 
+use super::heads::{SAMPLED_HEADS, sampled};
 use super::job::Job;
 use super::out_of_core::sample_for_scales;
 use super::penalty_search::lowest_loss;
@@ -39,17 +40,16 @@ pub fn tf_idf_if_better(
         return Ok(None);
     }
     let mut scaled = task.with_tf_idf(settings.precision)?;
-    let Some([counts, tf_idf]) = lowest_loss([task, &scaled], settings, watch) else { return Ok(None) };
-    if tf_idf >= counts {
+    let Some(Better { losses: [counts, tf_idf], of_some }) = compare(task, &scaled, settings, watch) else {
         return Ok(None);
-    }
+    };
     let keep = Parameter::Scale.set("none");
     scaled.notes.push(match task.data.has_terms() {
         true => format!(
-            "terms of text are weighted by their idf: held-out loss {tf_idf:.4}, without idf {counts:.4} ({keep} leaves it out)"
+            "terms of text are weighted by their idf: held-out loss{of_some} {tf_idf:.4}, without idf {counts:.4} ({keep} leaves it out)"
         ),
         false => format!(
-            "counts are replaced by their tf-idf: held-out loss {tf_idf:.4}, with the counts {counts:.4} ({keep} keeps them)"
+            "counts are replaced by their tf-idf: held-out loss{of_some} {tf_idf:.4}, with the counts {counts:.4} ({keep} keeps them)"
         ),
     });
     let held_out =
@@ -57,7 +57,59 @@ pub fn tf_idf_if_better(
     Ok(Some((scaled, held_out)))
 }
 
-/// The same for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
+/// The task with each column of numbers of a table divided by its standard deviation, and the held-out rows alike, if the
+/// held-out loss is lower then. It tries this where `auto` chooses the penalty and the units are far apart: the penalty
+/// would otherwise leave out columns of small values, and keep those of large values.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train::scaled_numbers_if_better};
+/// let task = synth::documents(&synth::Shape { rows: 300, features: 100, ..Default::default() }).task;
+/// let found = scaled_numbers_if_better(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// assert!(found.is_none(), "these rows are no table");
+/// ```
+pub fn scaled_numbers_if_better(
+    task: &Task,
+    held_out: Option<&Task>,
+    settings: &Settings,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Option<(Task, Option<Task>)>> {
+    if !is_open(settings, &*task.loss) {
+        return Ok(None);
+    }
+    let Some(mut scaled) = task.with_scaled_numbers(settings.precision)? else { return Ok(None) };
+    let Some(Better { losses: [plain, by_std], of_some }) = compare(task, &scaled, settings, watch) else {
+        return Ok(None);
+    };
+    let keep = Parameter::Scale.set("none");
+    scaled.notes.push(format!(
+        "numbers are divided by their standard deviation: held-out loss{of_some} {by_std:.4}, as they are {plain:.4} ({keep} keeps them)"
+    ));
+    let held_out =
+        held_out.map(|held_out| held_out.clone().scaled_by(&scaled.data.features, settings.precision));
+    Ok(Some((scaled, held_out)))
+}
+
+/// The held-out losses of values as they are and of scaled ones, which are lower.
+struct Better {
+    losses: [f64; 2],
+    of_some: String, // of how many heads, if of some
+}
+
+/// Compares values as they are with scaled ones. `None` if these are no better.
+fn compare(
+    task: &Task,
+    scaled: &Task,
+    settings: &Settings,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Option<Better> {
+    let some = [sampled(task), sampled(scaled)]; // of thousands of heads, a few tell which is better
+    let both = [some[0].as_ref().unwrap_or(task), some[1].as_ref().unwrap_or(scaled)];
+    let losses = lowest_loss(both, settings, watch)?;
+    let of_some = some[0].as_ref().map_or_else(String::new, |_| format!(" of {SAMPLED_HEADS} heads"));
+    (losses[1] < losses[0]).then_some(Better { losses, of_some })
+}
+
+/// Like [`tf_idf_if_better`] for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
 pub fn tf_idf_on_disk_if_better(
     windows: &mut Windows,
     held_out: &mut Option<Task>,

@@ -162,15 +162,21 @@ fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, 
 /// assert_eq!(hint, "did you mean 'hinge'? There are: logistic, hinge");
 /// ```
 pub fn suggest(typed: &str, names: &[&str]) -> String {
-    let near = names
-        .iter()
-        .map(|name| (strsim::jaro_winkler(typed, name), name))
-        .filter(|(nearness, _)| *nearness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let all = listed(names);
-    near.map_or(format!("there are: {all}"), |(_, name)| {
-        format!("did you mean '{}'? There are: {all}", excerpt(name))
-    })
+    suggest_all(&[typed], names)
+}
+
+/// The same for several unknown names.
+pub(crate) fn suggest_all(typed: &[&str], names: &[&str]) -> String {
+    let near = |typed: &&str| {
+        let nearness = names.iter().map(|name| (strsim::jaro_winkler(typed, name), name));
+        let near = nearness.filter(|(nearness, _)| *nearness > 0.7).max_by(|a, b| a.0.total_cmp(&b.0));
+        near.map(|(_, name)| format!("'{}'", excerpt(name)))
+    };
+    let (near, all): (Vec<String>, String) = (typed.iter().filter_map(near).collect(), listed(names));
+    match near.is_empty() {
+        true => format!("there are: {all}"),
+        false => format!("did you mean {}? There are: {all}", near.join(", ")),
+    }
 }
 
 /// The first names of a list for a message, each shortened to a readable length.

@@ -362,7 +362,9 @@ proptest! {
     ) {
         let bytes = format!("y,a\n{text}").into_bytes();
         let opened = spec(&bytes, "t.csv", &asked(), None).unwrap();
-        let told = |read: lazyglm::Result<_>| read.map_err(|error| error.to_string());
+        // Of several problems, a reader of small blocks names those of one block: the first is the same.
+        let first = |error: lazyglm::Error| error.to_string().split("; ").next().map(str::to_string);
+        let told = |read: lazyglm::Result<_>| read.map_err(first);
         let whole = told(read_in_blocks(&bytes, "t.csv", &opened, bytes.len()));
         prop_assert_eq!(told(read_in_blocks(&bytes, "t.csv", &opened, size)), whole);
     }

@@ -5,6 +5,7 @@
 mod across;
 mod columns;
 mod damaged;
+mod more_types;
 mod nested;
 mod opened;
 mod refused;

@@ -12,7 +12,7 @@ use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
     Scale, Settings, Task, Windows, WindowsOptions,
-    train::{tf_idf_if_better, tf_idf_on_disk_if_better},
+    train::{scaled_numbers_if_better, tf_idf_if_better, tf_idf_on_disk_if_better},
 };
 
 /// The rows to train on.
@@ -105,7 +105,8 @@ impl TrainingData {
         Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
     }
 
-    /// The data with counts replaced by their tf-idf, if these predict held-out rows better.
+    /// The data with counts replaced by their tf-idf, or with the numbers of a table in units of their standard deviation, if
+    /// these predict held-out rows better.
     pub fn tf_idf_if_better(
         mut self,
         settings: &Settings,
@@ -115,7 +116,11 @@ impl TrainingData {
         match &mut self.rows {
             TrainingRows::Memory(task) => {
                 let told = task.notes.len();
-                let found = tf_idf_if_better(task, self.held_out.as_ref(), settings, watch)?;
+                let held_out = self.held_out.as_ref();
+                let found = match tf_idf_if_better(task, held_out, settings, watch)? {
+                    None => scaled_numbers_if_better(task, held_out, settings, watch)?,
+                    found => found,
+                };
                 let Some((scaled, held_out)) = found else { return Ok(self) };
                 (**task, self.held_out) = (scaled, held_out);
                 task.notes[told..].iter().for_each(|text| note(quiet, text));

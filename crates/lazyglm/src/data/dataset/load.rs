@@ -148,8 +148,8 @@ impl Dataset {
         features.scaling = Arc::new(found);
         features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
-        let roles = data.reading.spec.roles_note();
-        data.notes.splice(..0, notes.into_iter().chain(roles));
+        let (roles, many) = (data.reading.spec.roles_note(), data.many_categories());
+        data.notes.splice(..0, notes.into_iter().chain(roles).chain(many));
         Ok((data, kept))
     }
 }

@@ -9,6 +9,7 @@
 //! assert_eq!(data.place(1).line, Some(4), "errors name the line in the file");
 //! ```
 
+mod columns;
 mod counts;
 mod load;
 mod vanished;

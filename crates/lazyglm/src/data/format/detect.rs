@@ -97,6 +97,7 @@ pub(crate) fn check_options_apply(spec: &FormatSpec, asked: &ReadOptions) -> Res
 /// - the first bytes;
 /// - svmlight, whose errors state what is wrong.
 ///
+/// A `.txt` file is a table if its first line has at least three cells, of which one is the target column.
 /// For `.tsv` the bytes come first, because labelled text without a header often has that extension, unless the first
 /// line has the target column, or the model learnt from a table.
 fn recognised(opening: &Opening) -> &'static Entry {
@@ -110,6 +111,9 @@ fn recognised(opening: &Opening) -> &'static Entry {
         || opening.known.is_some_and(|known| !matches!(known, FormatSpec::Text(_)));
     let by_ending = match by_ending.map(|entry| entry.name) {
         Some("csv") if !is_table && text::looks_like(opening.first) => named("text"),
+        Some("text") if csv::has_header_with_tabs(opening.first, opening.asked.target.as_deref()) => {
+            named("csv")
+        }
         _ => by_ending,
     };
     let as_known = || opening.known.and_then(|spec| named(spec.name()));

@@ -77,12 +77,19 @@ impl<'a> Scanner<'a> {
         self.quoted_key().map(Some)
     }
 
-    /// The next item of an array with its position, or `None` at the end of the array.
-    pub fn item(&mut self) -> Result<Option<(usize, Value<'a>)>> {
-        if !self.another(b']')? {
-            return Ok(None);
-        }
-        Ok(Some((self.place(), self.value()?)))
+    /// Whether another item of an array follows, which is then to be read with [`Scanner::value`] or skipped.
+    pub fn has_item(&mut self) -> Result<bool> {
+        self.another(b']')
+    }
+
+    /// Whether the next value is an array.
+    pub fn is_array(&mut self) -> bool {
+        self.peek() == Some(b'[')
+    }
+
+    /// Whether the next value is an object.
+    pub fn is_object(&mut self) -> bool {
+        self.peek() == Some(b'{')
     }
 
     /// The value of the last key.

@@ -9,19 +9,25 @@
 //! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
 //! "key": [2, 0, 5]    ↦ key^0 · 2, key^2 · 5
 //! "key": {"in": …}    ↦ as "key.in": …
-//! "key": "2024-07-31" ↦ number and parts of a date, if the first rows are dates
+//! "key": "2024-07-31" ↦ number and parts of a date, if the first rows are dates; times of day and durations alike
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
 //! "offset": number    ↦ the row's offset           if a key is named for it
 //! ```
 //!
-//! The first rows decide which keys hold numbers, and what stands for a missing number of theirs (see `columns/`). Only
-//! keys that most rows have are decided, since rows of JSON Lines need not have all keys: a key that is absent is zero.
+//! "key": [{"in": …}]  ↦ as "key.in": …, where a text counts how often it occurs, and numbers add up
+//!
+//! The first rows decide which keys hold numbers, and what stands for a missing number of theirs (see `columns/`). If a row
+//! has most of all keys on average, and some values are text, zero, false or null, the rows are a table: the key of a number
+//! or date that a row lacks is then missing there, as an empty cell of CSV is. Otherwise rows list their non-zero features:
+//! a key that is absent is zero, and only keys that most rows have are decided.
 //!
 //! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
 //!
 //! NaN, which JSON does not have and Python writes, is a missing number; a warning counts such values.
 //!
-//! Rejected, with the place: words in a column of numbers or dates, arrays of arrays and of objects, duplicate keys, infinity, and invalid JSON.
+//! Rejected, with the place: words in a column of numbers or dates, arrays in arrays, duplicate keys, infinity, and invalid JSON.
+
+mod arrays;
 
 use super::columns::{Column, ColumnKind, NAN, fill_in, is_inside, is_missing, is_silent, number};
 use super::json::{Scanner, Value};
@@ -30,9 +36,7 @@ use super::text::Terms;
 use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
-use crate::util::parameter::Parameter;
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::path::Path;
 
 /// The role of a key.
@@ -93,15 +97,15 @@ impl Jsonl {
             terms: Terms::default(),
             pairs: Vec::new(),
         };
-        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, .. } = spec else {
+        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, table, complete, .. } = spec
+        else {
             return jsonl;
         };
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());
         (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
         (jsonl.columns, jsonl.complete) = (columns.clone(), complete.clone());
-        for (k, column) in
-            columns.iter().enumerate().filter(|(_, column)| complete.is_some() && column.missing.is_some())
-        {
+        let due = |column: &Column| (complete.is_some() || *table) && column.missing.is_some();
+        for (k, column) in columns.iter().enumerate().filter(|(_, column)| due(column)) {
             jsonl.role(&column.name);
             jsonl.due.extend(jsonl.keys.find(&column.name).map(|id| (id as usize, k)));
         }
@@ -161,6 +165,13 @@ impl Jsonl {
 
     /// The role of a key, or `None` if the row contains the key twice.
     fn role(&mut self, key: &str) -> Option<Role> {
+        let role = self.role_of(key);
+        let (_, last) = self.known.get_mut(self.keys.find(key)? as usize)?;
+        (std::mem::replace(last, self.row) != self.row).then_some(role)
+    }
+
+    /// The role of a key, which a row may contain several times.
+    fn role_of(&mut self, key: &str) -> Role {
         let id = self.keys.id(key) as usize;
         if id == self.known.len() {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
@@ -176,8 +187,7 @@ impl Jsonl {
             };
             self.known.push((role, u64::MAX));
         }
-        let (role, last) = self.known.get_mut(id)?;
-        (std::mem::replace(last, self.row) != self.row).then_some(*role)
+        self.known[id].0
     }
 
     /// The role of a key that is no column.
@@ -208,6 +218,10 @@ impl Jsonl {
         };
         let names = kind == Some(ColumnKind::Category);
         if role == Role::Outer {
+            if json.is_array() {
+                self.items(line, key, true, json, into)?;
+                return Ok(false);
+            }
             let is_object = matches!(json.scalar()?, Some(Value::Object));
             return Ok(is_object);
         }
@@ -244,44 +258,9 @@ impl Jsonl {
                 _ => self.word(key, &text, into),
             },
             Value::Object => return Ok(true),
-            Value::Array => self.items(line, key, json, into)?,
+            Value::Array => self.items(line, key, false, json, into)?,
         }
         Ok(false)
-    }
-
-    /// Appends the features of the items of an array: texts are names, and numbers are the coordinates of a vector.
-    fn items(&mut self, line: &Line, key: &str, json: &mut Scanner, into: &mut Parsed) -> Result<()> {
-        let mut coordinate = 0;
-        while let Some((at, item)) = json.item()? {
-            match item {
-                Value::Text(text) => self.word(key, &text, into),
-                Value::Number(_, x) => self.coordinate(key, coordinate, x, into),
-                Value::Bool(yes) => self.coordinate(key, coordinate, f64::from(yes), into),
-                Value::Null => {}
-                Value::Nan => into.see_dirty(key, NAN, || (line.number, at as u64 + 1)),
-                Value::Array | Value::Object => {
-                    let what = format!(
-                        "the array of '{}' has an item that is an array or an object",
-                        excerpt(key.as_bytes())
-                    );
-                    let drop = Parameter::Drop;
-                    let hint = format!("write text or numbers, or name the key in {drop}");
-                    return Err(line.wrong(at, what, hint));
-                }
-            }
-            coordinate += 1;
-        }
-        Ok(())
-    }
-
-    /// Appends a coordinate of a vector: `key^3`.
-    fn coordinate(&mut self, key: &str, coordinate: usize, x: f64, into: &mut Parsed) {
-        if x != 0.0 {
-            self.name.clear();
-            push_part(&mut self.name, key, '^');
-            let _ = write!(self.name, "{coordinate}"); // writing to a String cannot fail
-            self.pairs.push((into.name(&self.name), x));
-        }
     }
 
     /// Appends the features of a text in a column of numbers or dates. Words that do not stand for a missing value are
@@ -290,11 +269,10 @@ impl Jsonl {
         let column = std::mem::replace(&mut self.columns[k], Column::new("", ColumnKind::Number));
         let cell = text.trim_matches([' ', '\t']);
         let is_number = column.kind == ColumnKind::Number;
-        let (name, pairs) = (&mut self.name, &mut self.pairs);
-        let when = column.when(cell).map(|(when, hour)| when.push(&column.name, hour, name, pairs, into));
+        let is_time = column.push_time(cell, &mut self.name, &mut self.pairs, into);
         match number(cell).filter(|x| is_number && x.is_finite()) {
             Some(x) => self.push(&column.name, x, into),
-            None if when.is_some() => {}
+            None if is_time => {}
             None if is_missing(cell) || column.is_placeholder(cell) => {
                 if !is_silent(cell) {
                     into.see_dirty(&column.name, cell, || (line.number, at as u64 + 1));
@@ -303,7 +281,7 @@ impl Jsonl {
             }
             None => {
                 let (what, hint) = column.no_number(cell);
-                return Err(line.wrong(at, what, hint));
+                into.wrong.see(line.wrong(at, what, hint))?; // and on with the row: other cells may be wrong as well
             }
         }
         self.columns[k] = column;

@@ -3,7 +3,7 @@
 use super::columns::{Column, ColumnKind, FirstCells, Known, Wanted, is_inside};
 use super::json::{Scanner, Value};
 use super::jsonl::flattened;
-use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, two_roles};
+use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, quoted, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -34,7 +34,17 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let (target, drop, categorical) = (known.target.to_string(), Vec::new(), Vec::new());
         let typed = known.typed.iter().map(|name| name.to_string()).collect();
         let (complete, classes) = (known.complete.then_some(typed), false);
-        return Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, classes });
+        let table = known.table;
+        return Ok(FormatSpec::Jsonl {
+            target,
+            offset,
+            drop,
+            categorical,
+            columns,
+            table,
+            complete,
+            classes,
+        });
     }
     let first = first_keys(opening)?;
     let FirstKeys { keys, in_first, .. } = &first;
@@ -52,10 +62,10 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in asked.named_columns(&target) {
-        if !keys.is_empty() && keys.find(name).is_none() {
-            return Err(unknown(opening, name, names));
-        }
+    let is_unknown = |name: &&str| !keys.is_empty() && keys.find(name).is_none();
+    let absent: Vec<&str> = asked.named_columns(&target).filter(is_unknown).collect();
+    if !absent.is_empty() {
+        return Err(unknown(opening, &absent, names));
     }
     if asked.drop.contains(&target) {
         let what = format!("the key '{}' is the target and is to be left out", excerpt(&target));
@@ -70,20 +80,27 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let dropped = drop.iter().any(|dropped| dropped == name || is_inside(name, dropped));
         !dropped && name != target && offset.as_deref() != Some(name)
     };
-    let columns = first.columns(asked, is_feature)?;
-    let classes = first.keys.find(&target).is_some_and(|id| first.seen[id as usize].1.is_text());
-    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: None, classes })
+    let table = first.is_table(&is_feature);
+    let columns = first.columns(asked, table, is_feature)?;
+    let classes = first.keys.find(&target).is_some_and(|id| first.seen[id as usize].sample.is_text());
+    let complete = None;
+    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, table, complete, classes })
 }
 
 /// Maximum number of keys that a message lists.
 const SHOWN: usize = 12;
 
 #[cold]
-fn unknown(opening: &Opening, name: &str, mut names: Vec<&str>) -> Error {
-    names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+fn unknown(opening: &Opening, absent: &[&str], mut names: Vec<&str>) -> Error {
+    let near = |name: &str| absent.iter().map(|typed| strsim::jaro_winkler(typed, name)).fold(0.0, f64::max);
+    names.sort_by(|a, b| near(b).total_cmp(&near(a)));
     names.truncate(SHOWN);
-    let what = format!("{}: no key '{}' occurs in the first lines", Place::file(opening.file), excerpt(name));
-    Error::call(what, registry::suggest(name, &names))
+    let what = match absent {
+        [one] => format!("no key '{}' occurs", excerpt(one)),
+        all => format!("no keys {} occur", quoted(all)),
+    };
+    let what = format!("{}: {what} in the first lines", Place::file(opening.file));
+    Error::call(what, registry::suggest_all(absent, &names))
 }
 
 /// The keys of the first lines, and their values.
@@ -93,27 +110,89 @@ struct FirstKeys {
     /// Number of keys in the first row.
     in_first: usize,
     rows: usize,
-    /// For each key, the number of rows that have it, and its values.
-    seen: Vec<(usize, FirstCells)>,
+    /// The values of each key.
+    seen: Vec<Key>,
+}
+
+/// A key of the first lines.
+#[derive(Default)]
+struct Key {
+    /// Number of rows that have it.
+    rows: usize,
+    /// Number of rows in which it has text, zero, false or null: values that sparse rows leave out.
+    full: usize,
+    sample: FirstCells,
 }
 
 impl FirstKeys {
-    /// What the keys are taken for that most of the rows have, and all keys of text: a remark may be rare.
-    fn columns(&self, asked: &ReadOptions, is_feature: impl Fn(&str) -> bool) -> Result<Vec<Column>> {
+    /// Whether the rows are a table: a row has most of the keys on average, and some values are text, zero, false or null,
+    /// which rows that list non-zero features do not have. Keys of arrays and objects do not count.
+    fn is_table(&self, is_feature: &impl Fn(&str) -> bool) -> bool {
+        let keys = self.keys.iter().zip(&self.seen);
+        let scalars = keys.filter(|(name, key)| !key.sample.has_structures() && is_feature(name));
+        let (mut count, mut filled, mut full) = (0, 0, 0);
+        for (_, key) in scalars {
+            (count, filled, full) = (count + 1, filled + key.rows, full + key.full);
+        }
+        full > 0 && 2 * filled > self.rows * count
+    }
+
+    /// What the keys are taken for: in a table all of them, else those that most of the rows have, and all keys of text,
+    /// since a remark may be rare.
+    fn columns(
+        &self,
+        asked: &ReadOptions,
+        is_table: bool,
+        is_feature: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Column>> {
         let wanted = Wanted::of(asked)?;
         let is_in = |list: &[String], name: &str| list.iter().any(|known| known == name);
-        let of_key = |(name, (rows, sample)): (&str, &(usize, FirstCells))| match () {
+        let of_key = |(name, Key { rows, sample, .. }): (&str, &Key)| match () {
             _ if !is_feature(name) => None,
             _ if is_in(&asked.categorical, name) => Some(Column::new(name, ColumnKind::Category)),
             _ if wanted.text_column(name).is_some() => Some(wanted.column(name, ColumnKind::Text)),
             _ if sample.is_empty() => None,
             _ => {
-                let rare = 2 * rows < self.rows && !sample.has_codes();
+                let rare = 2 * rows < self.rows && !sample.has_codes() && !is_table;
                 let decided = sample.clone().decide_typed(name, &wanted);
                 decided.filter(|column| !rare || column.kind == ColumnKind::Text)
             }
         };
         Ok(self.keys.iter().zip(&self.seen).filter_map(of_key).collect())
+    }
+}
+
+impl FirstKeys {
+    /// Notes the keys of objects in an array, so that options may name them.
+    fn see_array(&mut self, key: &str, json: &mut Scanner) -> Result<()> {
+        json.value()?; // the opening bracket
+        while json.has_item()? {
+            if !json.is_object() {
+                json.skip()?;
+                continue;
+            }
+            json.value()?;
+            let (mut path, mut outer) = (format!("{key}."), Vec::new());
+            loop {
+                let Some((_, inner)) = json.key()? else {
+                    let Some(length) = outer.pop() else { break };
+                    path.truncate(length);
+                    continue;
+                };
+                let name = flattened(&path, inner);
+                let id = self.keys.id(&name) as usize;
+                self.seen.resize_with(self.keys.len(), Default::default);
+                self.seen[id].sample.see_structure();
+                if json.is_object() {
+                    json.value()?;
+                    outer.push(path.len());
+                    path = name.into_owned() + ".";
+                } else {
+                    json.skip()?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -143,22 +222,36 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
             let key = flattened(&path, key);
             let id = first.keys.id(&key) as usize;
             first.seen.resize_with(first.keys.len(), Default::default);
-            let (rows, sample) = &mut first.seen[id];
+            let Key { rows, full, sample } = &mut first.seen[id];
             *rows += 1;
+            if json.is_array() {
+                sample.see_structure();
+                first.see_array(&key, &mut json)?;
+                continue;
+            }
             match json.scalar()? {
-                Some(Value::Number(written, x)) => match written.parse() {
-                    Ok(whole) => sample.see_integer(whole),
-                    Err(_) => sample.see_number(x),
-                },
-                Some(Value::Bool(yes)) => sample.see_number(f64::from(yes)),
-                Some(Value::Text(text)) => sample.see_text(&text),
-                Some(Value::Null | Value::Nan) => {}
+                Some(Value::Number(written, x)) => {
+                    *full += usize::from(x == 0.0);
+                    match written.parse() {
+                        Ok(whole) => sample.see_integer(whole),
+                        Err(_) => sample.see_number(x),
+                    }
+                }
+                Some(Value::Bool(yes)) => {
+                    *full += usize::from(!yes);
+                    sample.see_number(f64::from(yes));
+                }
+                Some(Value::Text(text)) => {
+                    *full += 1;
+                    sample.see_text(&text);
+                }
+                Some(Value::Null | Value::Nan) => *full += 1,
                 Some(Value::Object) => {
                     sample.see_structure();
                     path = key.into_owned() + ".";
                     outer.push(path.len());
                 }
-                Some(Value::Array) | None => sample.see_structure(),
+                Some(Value::Array) | None => sample.see_structure(), // no valid value: the parser reports it
             }
         }
         first.rows += 1;

@@ -31,6 +31,7 @@ mod text;
 mod vw;
 mod vw_header;
 pub mod write;
+mod wrong_rows;
 
 pub use columnar::{Holds, ParquetColumn};
 pub use columns::{Column, ColumnKind, DirtyCells, Fill, Missing};
@@ -43,6 +44,8 @@ pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
+pub(crate) use wrong_rows::Gathered;
+pub use wrong_rows::WrongRows;
 
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -67,7 +70,8 @@ use std::path::Path;
 /// assert_eq!((parsed.rows.len(), parsed.labels.name(2)), (3, "7".to_string()));
 /// ```
 pub trait Parser: Send {
-    /// Appends the rows of a block of whole lines. Error messages name `file`.
+    /// Appends the rows of a block of whole lines. Error messages name `file`. Wrong rows are gathered in `into.wrong`, and
+    /// one error at the end of the block names them.
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()>;
 }
 
@@ -104,8 +108,11 @@ impl Line<'_> {
     }
 }
 
-/// A hint for text that seems to be Latin-1: a letter with an accent, beside an ASCII letter.
+/// A hint for text that seems to be UTF-16, by its first bytes, or Latin-1: a letter with an accent, beside an ASCII letter.
 fn latin1_hint(text: &[u8], bad: usize) -> Option<&'static str> {
+    if let Some([0xff, 0xfe] | [0xfe, 0xff]) = text.get(bad..bad + 2) {
+        return Some("; it seems to be UTF-16: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+    }
     let letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphabetic);
     let accent = matches!(text.get(bad), Some(0xc0..=0xfe));
     (accent && (letter(bad.checked_sub(1)) || letter(Some(bad + 1))))
@@ -129,11 +136,24 @@ fn for_each_line(
         let text = &rest[..end];
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        see(&Line { file, number: into.lines.begin(), text }, into)?;
+        let line = Line { file, number: into.lines.begin(), text };
+        if let Err(error) = see(&line, into) {
+            into.wrong.see(error)?;
+        }
         rest = rest.get(end + 1..).unwrap_or_default();
     }
-    Ok(())
+    into.wrong.result()
 }
+
+/// Some names in quotes, for a message.
+fn quoted(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(QUOTED).map(|name| format!("'{}'", excerpt(name))).collect();
+    let more = names.len() - shown.len();
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// Maximum number of names that a message quotes.
+const QUOTED: usize = 12;
 
 /// The error for an offset column that is also the target, or is to be left out.
 #[cold]

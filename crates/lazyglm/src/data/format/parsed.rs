@@ -1,6 +1,6 @@
 //! The output of a parser.
 
-use super::{DirtyCells, Lines};
+use super::{DirtyCells, Lines, WrongRows};
 use crate::data::labels::Labels;
 use crate::data::rows::Rows;
 use crate::data::vocabulary::Vocabulary;
@@ -32,6 +32,8 @@ pub struct Parsed {
     pub with_query: usize,
     /// Cells of number columns that hold a word and count as missing.
     pub dirty: Vec<DirtyCells>,
+    /// Rows and cells that cannot be read. If there are any, the rows are not to be used.
+    pub wrong: WrongRows,
     /// The line of each row.
     pub lines: Lines,
     /// The lowest and highest feature index seen, including explicit zeros.
@@ -230,6 +232,7 @@ impl Parsed {
         self.offsets.clear();
         self.absent.clear();
         self.dirty.clear();
+        self.wrong = WrongRows::default();
         self.copied.clear();
         if let Some(names) = &mut self.names {
             names.clear();

@@ -9,11 +9,13 @@ use crate::util::error::excerpt;
 const SHOWN: usize = 8;
 
 /// The kinds in the order of notes, with their nouns.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 10] = [
     ("number", "numbers"),
     ("category", "categories"),
     ("text", "texts"),
     ("date", "dates"),
+    ("time of day", "times of day"),
+    ("duration", "durations"),
     ("list", "lists"),
     ("map", "maps"),
     ("offset", "offsets"),
@@ -68,6 +70,31 @@ impl FormatSpec {
         (!kinds.is_empty()).then(|| format!("columns: {}", kinds.join(", ")))
     }
 
+    /// The columns of a table that hold numbers, dates, times or durations.
+    pub(crate) fn number_columns(&self) -> Vec<String> {
+        self.columns_of(&[
+            ColumnKind::Number,
+            ColumnKind::Date,
+            ColumnKind::Time,
+            ColumnKind::Clock,
+            ColumnKind::Duration,
+        ])
+    }
+
+    /// The columns of a table that hold names, by the decision of the first rows or by their type.
+    pub(crate) fn category_columns(&self) -> Vec<String> {
+        self.columns_of(&[ColumnKind::Category])
+    }
+
+    fn columns_of(&self, kinds: &[ColumnKind]) -> Vec<String> {
+        let columns = Known::of(self).map(|known| known.columns).unwrap_or_default();
+        columns
+            .iter()
+            .filter(|column| kinds.contains(&column.kind))
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
     /// The columns of text in a table: all of them, or those whose terms are weighted by idf.
     pub(crate) fn text_columns(&self, with_idf: bool) -> Vec<String> {
         let is_text = |column: &Column| match &column.text {
@@ -99,6 +126,8 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Category => "category",
         ColumnKind::Text => "text",
         ColumnKind::Date | ColumnKind::Time => "date",
+        ColumnKind::Clock => "time of day",
+        ColumnKind::Duration => "duration",
         ColumnKind::Offset => "offset",
         ColumnKind::Target => "target",
         ColumnKind::Dropped => "dropped",
@@ -111,7 +140,9 @@ fn held(holds: Holds) -> &'static str {
         Holds::Names => "category",
         Holds::Texts => "text",
         Holds::Dates | Holds::Times => "date",
-        Holds::Lists | Holds::Vectors | Holds::Pairs | Holds::Indices => "list",
+        Holds::Clocks => "time of day",
+        Holds::Durations => "duration",
+        Holds::Lists | Holds::Sums | Holds::Vectors | Holds::Pairs | Holds::Indices => "list",
         Holds::Maps => "map",
     }
 }

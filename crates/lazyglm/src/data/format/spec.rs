@@ -44,6 +44,10 @@ pub enum FormatSpec {
         /// Keys of the first rows, and what they are taken for. Values of other keys are taken by their type.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         columns: Vec<Column>,
+        /// Whether the first rows have about the same keys, as those of a table have. A number or date whose key a row lacks
+        /// is then missing, as an empty cell is; otherwise it is zero.
+        #[serde(default, skip_serializing_if = "is_false")]
+        table: bool,
         /// Set if all rows of the model's training data had the same columns: the columns of lists and maps, whose
         /// values are taken by their types. A key that a row lacks then counts as missing, as an empty cell does, and a
         /// key that is no column is ignored.
@@ -123,10 +127,10 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// The columns that the options name, with this target. Each must be in the data.
-    pub(super) fn named_columns<'a>(&'a self, target: &'a String) -> impl Iterator<Item = &'a str> {
+    pub(super) fn named_columns<'a>(&'a self, target: &'a str) -> impl Iterator<Item = &'a str> {
         let lists = self.drop.iter().chain(&self.categorical).map(String::as_str);
         let texts = self.text_columns.iter().map(|entry| text::of_column(entry).0);
-        [target].into_iter().chain(&self.offset).map(String::as_str).chain(lists).chain(texts)
+        [target].into_iter().chain(self.offset.as_deref()).chain(lists).chain(texts)
     }
 }
 

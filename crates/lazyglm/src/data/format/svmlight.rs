@@ -52,7 +52,7 @@ impl Parser for Svmlight {
             done?;
             at = end;
         }
-        Ok(())
+        into.wrong.result()
     }
 }
 
@@ -81,8 +81,9 @@ impl simd::Work for Lines<'_> {
             }
             let stop = memchr(b'\n', &block[at..end]).map_or(end, |length| at + length);
             let line = Line { file, number, text: &block[at..stop] };
-            line.utf8("svmlight")?;
-            parser.line(&line, into)?;
+            if let Err(error) = line.utf8("svmlight").and_then(|_| parser.line(&line, into)) {
+                into.wrong.see(error)?;
+            }
             at = stop + 1;
             marks = &marks[marks.partition_point(|&mark| (mark as usize) < at)..];
         }

@@ -21,7 +21,8 @@
 //! base and number of features, and training settings. Format 1 supports svmlight data only, and format 2 all
 //! data formats. Format 3 adds heads, whose names and kind are in the header, format 4 tf-idf of counts, and
 //! format 5 `limits`, the range of predicted numbers, and for heads with a million weights or more `head_ids` of
-//! type U16 and `weights` of type F32 where these have the same values. A model is written in the oldest format
+//! type U16 and `weights` of type F32 where these have the same values. Format 6 adds `row_lengths_stay`, for
+//! logarithms of counts in rows that are not normalised. A model is written in the oldest format
 //! that suffices. The checksum comes last in all formats.
 //!
 //! ```
@@ -39,7 +40,7 @@ mod words;
 
 use self::heads::{HeadNames, head_bytes, is_plain, read_heads};
 use self::numbers::{f64s, is_large, narrow_ids, narrow_weights, read_ids, read_weights, u32s, u64s};
-use self::words::{read_words, tf_idf_fits, word_bytes};
+use self::words::{cannot_write, read_words, tf_idf_fits, word_bytes};
 use crate::data::read_config::ReadConfig;
 use crate::model::{Counting, Model, Seen, TfIdf, Training, Words};
 use crate::problem::heads::Heads;
@@ -54,7 +55,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The newest format that this version reads. It writes the oldest format that suffices.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// Length in bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
@@ -75,6 +76,9 @@ struct Header {
     /// With tf-idf values: whether a count x becomes 1 + ln x.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     log_counts: Option<bool>,
+    /// With tf-idf values: whether rows are not divided by their length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    row_lengths_stay: bool,
     training: Training,
 }
 
@@ -165,6 +169,7 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let header = Header {
             format: match self.heads {
+                _ if self.tf_idf.as_ref().is_some_and(|tf_idf| !tf_idf.norm) => 6,
                 _ if self.limits.is_some() || is_large(self) => 5,
                 _ if self.tf_idf.is_some() => 4,
                 Some(_) => 3,
@@ -182,6 +187,7 @@ impl Model {
             reading: self.reading.clone(),
             counting: self.counting,
             log_counts: self.tf_idf.as_ref().map(|tf_idf| tf_idf.log),
+            row_lengths_stay: self.tf_idf.as_ref().is_some_and(|tf_idf| !tf_idf.norm),
             training: self.training.clone(),
         };
         let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
@@ -237,16 +243,6 @@ impl Model {
         bytes[end..].copy_from_slice(&sum);
         Ok(bytes)
     }
-}
-
-fn cannot_write(e: &dyn std::error::Error) -> Error {
-    let place = Place::default();
-    Kind::Model {
-        place,
-        what: format!("the model cannot be put into a file: {e}"),
-        hint: "report this".into(),
-    }
-    .into()
 }
 
 /// What is wrong with a file, and a hint.
@@ -375,7 +371,8 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     let tf_idf = match header.log_counts {
         None => None,
         Some(log) => {
-            let tf_idf = TfIdf { log, idf: f64s(get("seen_idf", Dtype::F64)?) };
+            let (idf, norm) = (f64s(get("seen_idf", Dtype::F64)?), !header.row_lengths_stay);
+            let tf_idf = TfIdf { log, idf, norm };
             let fits = tf_idf_fits(&tf_idf, words.as_ref(), &seen);
             Some(fits.then_some(tf_idf).ok_or_else(|| broken("one finite idf a feature"))?)
         }

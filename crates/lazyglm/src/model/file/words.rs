@@ -1,7 +1,8 @@
-//! The tensors of a model whose features have names.
+//! The tensors of a model whose features have names, and what is refused.
 
 use crate::data::vocabulary::Vocabulary;
 use crate::model::{Seen, TfIdf, Words};
+use crate::util::error::{Error, Kind, Place};
 
 /// The tensors `names`, `name_ends` and `others`.
 pub(super) fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
@@ -37,4 +38,15 @@ pub(super) fn tf_idf_fits(tf_idf: &TfIdf, words: Option<&Words>, seen: &Seen) ->
         None => tf_idf.idf.len() as u64 == seen.len(),
     };
     fits && tf_idf.idf.iter().all(|x| x.is_finite())
+}
+
+/// The error for a model that the format of the tensors refuses.
+pub(super) fn cannot_write(e: &dyn std::error::Error) -> Error {
+    let place = Place::default();
+    Kind::Model {
+        place,
+        what: format!("the model cannot be put into a file: {e}"),
+        hint: "report this".into(),
+    }
+    .into()
 }

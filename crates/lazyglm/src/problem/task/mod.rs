@@ -264,8 +264,8 @@ impl Task {
     /// The conversion of counts to tf-idf values that the rows went through. `None` for other values.
     pub fn tf_idf(&self) -> Option<CountScaling<'_>> {
         let scaling = &self.data.features.scaling;
-        let idf = scaling.idf.as_deref().filter(|_| scaling.norm)?;
-        Some(CountScaling { log: scaling.log, idf })
+        let idf = scaling.kept_idf()?;
+        Some(CountScaling { log: scaling.log, idf, norm: scaling.norm })
     }
 
     /// The task with its counts replaced by tf-idf. The rows must not be scaled.
@@ -273,6 +273,12 @@ impl Task {
         let data = self.data.with_tf_idf(precision == Precision::F32)?;
         let (loss, targets) = (self.loss.clone(), self.targets.clone());
         Ok(Task { data, loss, targets, weights: self.weights.clone(), notes: self.notes.clone() })
+    }
+
+    /// The task with each column of numbers of a table divided by its standard deviation, if their units are far apart.
+    pub(crate) fn with_scaled_numbers(&self, precision: Precision) -> Result<Option<Task>> {
+        let data = self.data.with_scaled_numbers(precision == Precision::F32)?;
+        Ok(data.map(|data| Task { data, ..self.clone() }))
     }
 
     /// The task, whose rows are not scaled yet, scaled as rows of these features are.

@@ -17,11 +17,13 @@ mod newton;
 mod on_disk;
 mod rate;
 mod report;
+mod sample;
 mod softmax;
 mod thresholds;
 
 pub use memory::MemoryPlan;
 pub(super) use on_disk::train as train_on_disk;
+pub(super) use sample::{SAMPLED_HEADS, sampled};
 
 use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
@@ -32,15 +34,12 @@ use crate::model::trained::Trained;
 use crate::problem::heads::HeadKind;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
-use crate::problem::task::{HeadTargets, Sets, Targets, Task};
+use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::train::penalty_search::{self, Choice, How};
 use crate::train::units::Unit;
 use crate::util::error::{Error, Kind, Result};
 use std::sync::OnceLock;
 use std::time::Instant;
-
-/// Number of heads whose held-out loss chooses the penalty of all, if heads are independent.
-const SAMPLED_HEADS: usize = 24;
 
 /// Rows times classes between two looks at the clock and at signals: some tenths of a second.
 const STRIDE: usize = 1 << 21;
@@ -171,7 +170,7 @@ fn auto(
     if !settings.choose_penalty || targets_have_kinks(task) {
         return train(task, validation, &settings, watch);
     }
-    let some = most_frequent(task, SAMPLED_HEADS);
+    let some = sampled(task);
     let Choice { how, tried, .. } =
         penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
     if let How::Minimise(penalty, start) = how {
@@ -185,24 +184,4 @@ fn auto(
 
 fn targets_have_kinks(task: &Task) -> bool {
     task.loss.has_kinks() && task.targets.heads().is_some_and(|heads| heads.kind != HeadKind::Softmax)
-}
-
-/// The task with a sample of its heads, from the most to the least frequent, if heads are independent and there are more.
-fn most_frequent(task: &Task, most: usize) -> Option<Task> {
-    let targets =
-        task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax && heads.names.len() > most)?;
-    let counts = targets.sets.counts(targets.names.len());
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by_key(|&k| std::cmp::Reverse(counts[k]));
-    let kept: Vec<usize> = (0..most).map(|i| order[i * order.len() / most]).collect();
-    let mut new = vec![None; counts.len()];
-    kept.iter().zip(0..).for_each(|(&k, id)| new[k] = Some(id));
-    let mut sets = Sets::default();
-    for i in 0..targets.sets.len() {
-        let mut ids: Vec<u32> = targets.sets.of(i).iter().filter_map(|&k| new[k as usize]).collect();
-        ids.sort_unstable();
-        sets.push(ids);
-    }
-    let names = kept.iter().map(|&k| targets.names[k].clone()).collect();
-    Some(Task { targets: Targets::Labels { names, sets }, ..task.clone() })
 }

@@ -12,7 +12,7 @@ use super::lanes::{FittedBlock, Lanes, merge_blocks};
 use super::memory::too_many_weights;
 use super::report::{About, Found, reported};
 use super::softmax::Coupled;
-use super::{FittedHeads, SAMPLED_HEADS, STRIDE, most_frequent, rate};
+use super::{FittedHeads, STRIDE, rate, sampled};
 use crate::data::rows::Rows;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, IndependentHeads};
 use crate::model::trained::Trained;
@@ -70,7 +70,7 @@ pub(in crate::train) fn train(
     if by_default {
         if settings.choose_penalty && !problem.loss().has_kinks() {
             let by_newton = Settings { solver: Solver::Newton, ..settings.clone() };
-            let some = most_frequent(sample, SAMPLED_HEADS);
+            let some = sampled(sample);
             let found: Choice =
                 penalty_search::choose(some.as_ref().unwrap_or(sample), &by_newton, false, watch)?;
             if let How::Minimise(penalty, _) = found.how {

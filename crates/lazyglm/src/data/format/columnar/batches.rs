@@ -4,7 +4,7 @@ use super::flat::Leaf;
 use super::rows::{self, Places};
 use super::{ARROW, PARQUET, ParquetColumn, STREAM, arrow_file, arrow_stream, flat, parquet_file};
 use crate::data::bytes::saved;
-use crate::data::format::Parsed;
+use crate::data::format::{Gathered, Parsed};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use arrow_array::RecordBatch;
@@ -85,19 +85,22 @@ pub(in crate::data::format) fn for_each_batch(
     }
     let mut next = catch_panics(file, || (table.read)(chosen, at_a_time))?;
     let (mut parsed, mut lines) = (Parsed { absent, ..Parsed::default() }, 0);
+    let mut wrong = Gathered::default();
     while let Some(batch) = catch_panics(file, &mut next)? {
         for first in (0..batch.num_rows()).step_by(at_a_time) {
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
             let columns = catch_panics(file, || flat::columns(&part))?;
             let part = (&columns[..], part.num_rows());
             let done = catch_panics(file, || Ok(rows::append(part, &places, file, &mut parsed)))?;
-            done.map_err(|e| e.further_down(lines))?;
+            let usable = wrong.block(&mut parsed, done, lines)?;
             lines += parsed.move_down(lines);
-            see(&mut parsed)?;
+            if usable {
+                see(&mut parsed)?;
+            }
             parsed.clear_rows();
         }
     }
-    Ok(())
+    wrong.end()
 }
 
 /// Calls `see` with batches of the chosen columns until it returns false.

@@ -23,7 +23,8 @@ pub(super) fn decide(
 ) {
     let samples = samples(file, columns);
     for (column, sample) in columns.iter_mut().zip(samples) {
-        let open = matches!(column.holds, Holds::Numbers | Holds::Names | Holds::Dates | Holds::Times);
+        let of_time = matches!(column.holds, Holds::Dates | Holds::Times | Holds::Clocks | Holds::Durations);
+        let open = of_time || matches!(column.holds, Holds::Numbers | Holds::Names);
         let typed = column.holds;
         if !open || sample.is_empty() || settled(&column.name) {
             continue;
@@ -35,6 +36,8 @@ pub(super) fn decide(
             ColumnKind::Text => Holds::Texts,
             ColumnKind::Date => Holds::Dates,
             ColumnKind::Time => Holds::Times,
+            ColumnKind::Clock => Holds::Clocks,
+            ColumnKind::Duration => Holds::Durations,
             _ => typed,
         };
     }
@@ -74,10 +77,13 @@ fn see(sample: &mut FirstCells, array: &dyn Array, most: usize) {
         valid.for_each(|row| sample.see_number(number(row)));
     } else if let Some(seconds) = seconds(array) {
         let has_time = matches!(array.data_type(), DataType::Timestamp(..));
-        let when = valid.filter_map(|row| When::after_1970(seconds(row)));
-        when.for_each(|mut when| {
-            when.has_time = has_time;
-            sample.see_when(when);
+        valid.map(seconds).for_each(|seconds| match array.data_type() {
+            DataType::Time32(_) | DataType::Time64(_) => sample.see_clock(seconds),
+            DataType::Duration(_) => sample.see_duration(seconds),
+            _ => {
+                let when = When::after_1970(seconds).map(|when| when.with_time(has_time));
+                when.into_iter().for_each(|when| sample.see_when(when));
+            }
         });
     } else if let Some(word) = words(array) {
         valid.filter_map(word).for_each(|text| sample.see_text(&text));

@@ -11,7 +11,7 @@ pub(super) fn columns(schema: &Schema, known: &Known, file: &Path) -> Result<Vec
     let (mut columns, mut wrong) = (Vec::new(), Wrong::default());
     for column in known.columns.iter().filter(|column| column.kind.is_feature()) {
         match schema.field_with_name(&column.name).ok().map(|field| field.data_type()) {
-            None => wrong.absent.extend(known.complete.then(|| column.name.clone())),
+            None => wrong.absent.extend(known.requires(column).then(|| column.name.clone())),
             Some(found) => match holds(column, found) {
                 Some(holds) => {
                     let Column { name, missing, placeholders, text, .. } = column.clone().into_owned();
@@ -34,6 +34,12 @@ fn holds(column: &Column, found: &arrow_schema::DataType) -> Option<Holds> {
         (ColumnKind::Time, _) if found.is_null() => Some(Holds::Times),
         (ColumnKind::Date, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Dates),
         (ColumnKind::Time, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Times),
+        (ColumnKind::Clock, _) if found.is_null() => Some(Holds::Clocks),
+        (ColumnKind::Duration, _) if found.is_null() => Some(Holds::Durations),
+        (ColumnKind::Clock, Some(Holds::Clocks | Holds::Names)) => Some(Holds::Clocks),
+        (ColumnKind::Duration, Some(Holds::Durations | Holds::Names | Holds::Numbers)) => {
+            Some(Holds::Durations)
+        }
         (ColumnKind::Text, _) if found.is_null() => Some(Holds::Texts),
         (ColumnKind::Text, Some(Holds::Numbers | Holds::Names)) => Some(Holds::Texts),
         (ColumnKind::Category, _) if found.is_null() => Some(Holds::Names),
@@ -47,6 +53,8 @@ fn word(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Number => "numbers",
         ColumnKind::Date | ColumnKind::Time => "dates",
+        ColumnKind::Clock => "times of day",
+        ColumnKind::Duration => "durations",
         _ => "text",
     }
 }

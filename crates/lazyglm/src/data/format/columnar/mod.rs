@@ -6,7 +6,10 @@
 //! a column of lists of text          ↦ column=item · 1             a repeated item counts twice
 //! a column of text that is prose     ↦ column=word · value         see `text/`
 //! a column of dates or timestamps    ↦ number and parts            see `columns/dates.rs`
+//! a column of times of day           ↦ hours since midnight, column=hour:13 · 1
+//! a column of durations              ↦ column · seconds
 //! a column of lists of numbers       ↦ column^k · number           k = 0, 1, …
+//! a column of lists of structs       ↦ each field as a column of lists: column.field=text · 1, column.field · sum of numbers
 //! a struct                           ↦ its fields, as column.field
 //! a map from text                    ↦ its entries, as column.key
 //! lists of struct<index, value>      ↦ index · value               if it is the only column of features
@@ -116,7 +119,11 @@ impl ParquetColumn {
             Holds::Texts => ColumnKind::Text,
             Holds::Dates => ColumnKind::Date,
             Holds::Times => ColumnKind::Time,
-            Holds::Lists | Holds::Pairs | Holds::Indices | Holds::Vectors | Holds::Maps => return None,
+            Holds::Clocks => ColumnKind::Clock,
+            Holds::Durations => ColumnKind::Duration,
+            Holds::Lists | Holds::Sums | Holds::Pairs | Holds::Indices | Holds::Vectors | Holds::Maps => {
+                return None;
+            }
         };
         let (name, placeholders, text) = (self.name.clone(), self.placeholders.clone(), self.text.clone());
         Some(Column { name, kind, missing: self.missing, placeholders, text })
@@ -144,6 +151,12 @@ pub enum Holds {
     Dates,
     /// Dates with a time: the hour in UTC as well.
     Times,
+    /// Times of day: the number of hours since midnight, and a feature for the hour.
+    Clocks,
+    /// Durations: the number of seconds.
+    Durations,
+    /// Numbers in lists of structs: their sum.
+    Sums,
     /// Lists of numbers: one feature per coordinate, `column^3`.
     Vectors,
     /// Maps from text to numbers or text: as one column `column.key` per key.

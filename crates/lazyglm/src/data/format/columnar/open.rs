@@ -5,7 +5,7 @@ use super::known::{self, Wrong};
 use super::{Holds, PANDAS_INDEX, ParquetColumn, first_rows, flat, types};
 use crate::data::bytes::{is_stream, saved};
 use crate::data::format::columns::{Known, MISSING, Wanted, is_inside};
-use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
+use crate::data::format::{FormatSpec, Opening, ReadOptions, quoted, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
@@ -89,6 +89,9 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
                     Holds::Names | Holds::Texts => "text",
                     Holds::Lists => "lists of text",
                     Holds::Dates | Holds::Times => "dates",
+                    Holds::Clocks => "times of day",
+                    Holds::Durations => "durations",
+                    Holds::Sums => "lists of structs with numbers",
                     Holds::Vectors => "lists of numbers",
                     Holds::Maps => "maps",
                     Holds::Pairs | Holds::Indices => "lists of index and value",
@@ -114,10 +117,10 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in asked.named_columns(&target) {
-        if !names.contains(&name) && nested.index_of(name).is_err() {
-            return Err(unknown(name, names, file));
-        }
+    let is_unknown = |name: &&str| !names.contains(name) && nested.index_of(name).is_err();
+    let absent: Vec<&str> = asked.named_columns(&target).filter(is_unknown).collect();
+    if !absent.is_empty() {
+        return Err(unknown(&absent, names, file));
     }
     let is_dropped = |name: &String| {
         name == PANDAS_INDEX || asked.drop.iter().any(|dropped| dropped == name || is_inside(name, dropped))
@@ -219,21 +222,24 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
     let mut names: Vec<&str> =
         schema.fields().iter().filter(|field| used(field)).map(|field| field.name().as_str()).collect();
     names.sort_unstable();
-    let wrong = |name: &str, what: &str| {
-        let what = format!("the column '{}' {what}", excerpt(name.as_bytes()));
-        Err(Error::data(
-            Place::file(file),
-            what,
-            format!("rename it, or leave it out with {}", Parameter::Drop),
-        ))
+    let mut twice: Vec<&str> = names.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+    twice.dedup();
+    names.retain(|name| name.contains('\0'));
+    names.dedup();
+    let say = |names: &[&str], one: &str, many: &str| match names {
+        [] => None,
+        [name] => Some(format!("the column '{}' {one}", excerpt(name))),
+        names => Some(format!("the columns {} {many}", quoted(names))),
     };
-    if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
-        return wrong(two[0], "stands twice in the file");
+    let twice_said = say(&twice, "stands twice in the file", "stand twice in the file");
+    let nul = say(&names, "has a NUL character in its name", "have a NUL character in their names");
+    let what: Vec<String> = twice_said.into_iter().chain(nul).collect();
+    if what.is_empty() {
+        return Ok(());
     }
-    match names.iter().find(|name| name.contains('\0')) {
-        Some(name) => wrong(name, "has a NUL character in its name"),
-        None => Ok(()),
-    }
+    let it = if twice.len() + names.len() > 1 { "them" } else { "it" };
+    let hint = format!("rename {it}, or leave {it} out with {}", Parameter::Drop);
+    Err(Error::data(Place::file(file), what.join("; "), hint))
 }
 
 /// Rejects columns with ambiguous feature names: value `b` of a text column `a` is `a=b`, and so is a number
@@ -241,17 +247,19 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
 fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
     let prefix = |column: &ParquetColumn| match column.holds {
         Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),
-        Holds::Texts | Holds::Dates | Holds::Times => Some(format!("{}=", column.name)),
+        Holds::Texts | Holds::Dates | Holds::Times | Holds::Clocks => Some(format!("{}=", column.name)),
         Holds::Pairs | Holds::Vectors => Some(format!("{}^", column.name)),
         Holds::Maps => Some(format!("{}.", column.name)),
-        Holds::Numbers | Holds::Indices => None,
+        Holds::Numbers | Holds::Durations | Holds::Sums | Holds::Indices => None,
     };
     let prefixes: HashMap<String, &str> =
         columns.iter().filter_map(|column| Some((prefix(column)?, column.name.as_str()))).collect();
     let indicators: HashMap<String, &str> = (columns.iter().filter(|column| column.missing.is_some()))
         .map(|column| (format!("{}={MISSING}", column.name), column.name.as_str()))
         .collect();
-    for ParquetColumn { name, .. } in columns.iter().filter(|column| column.holds == Holds::Numbers) {
+    let plain =
+        |column: &&ParquetColumn| matches!(column.holds, Holds::Numbers | Holds::Durations | Holds::Sums);
+    for ParquetColumn { name, .. } in columns.iter().filter(plain) {
         let mut starts = name.match_indices(['=', '^', '.']).map(|(at, _)| &name[..=at]);
         if let Some(other) = starts.find_map(|start| prefixes.get(start)).or(indicators.get(name)) {
             let (name, other) = (excerpt(name), excerpt(other));
@@ -289,9 +297,13 @@ fn check_offset(schema: &Schema, offset: &str, file: &Path) -> Result<()> {
 }
 
 #[cold]
-fn unknown(name: &str, mut names: Vec<&str>, file: &Path) -> Error {
-    names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+fn unknown(absent: &[&str], mut names: Vec<&str>, file: &Path) -> Error {
+    let near = |name: &str| absent.iter().map(|typed| strsim::jaro_winkler(typed, name)).fold(0.0, f64::max);
+    names.sort_by(|a, b| near(b).total_cmp(&near(a)));
     names.truncate(SHOWN);
-    let what = format!("{}: there is no column '{}'", Place::file(file), excerpt(name));
-    Error::call(what, registry::suggest(name, &names))
+    let what = match absent {
+        [one] => format!("there is no column '{}'", excerpt(one)),
+        all => format!("there are no columns {}", quoted(all)),
+    };
+    Error::call(format!("{}: {what}", Place::file(file)), registry::suggest_all(absent, &names))
 }

@@ -1,8 +1,10 @@
 //! Converts columnar batches to sparse rows.
 
-use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, seconds, wholes, words};
+mod moments;
+
+use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, only_field, seconds, wholes, words};
 use super::{Holds, ParquetColumn, types};
-use crate::data::format::columns::{Column, ColumnKind, NAN, When, fill_in, is_missing, is_silent, number};
+use crate::data::format::columns::{Column, NAN, fill_in};
 use crate::data::format::names::push_part;
 use crate::data::format::text::Terms;
 use crate::data::format::{FoundIndex, Parsed};
@@ -10,7 +12,6 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ enum Values<'a> {
         column: Column,
     },
     Lists(Ranges<'a>, Words<'a>),
-    /// Seconds since 1970-01-01.
+    /// Seconds: since 1970-01-01, since midnight, or of a duration.
     Dates {
         array: &'a dyn Array,
         seconds: Numbers<'a>,
@@ -51,6 +52,7 @@ enum Values<'a> {
         ranges: Ranges<'a>,
         items: &'a dyn Array,
         values: Numbers<'a>,
+        summed: bool,
     },
     Maps {
         ranges: Ranges<'a>,
@@ -102,19 +104,26 @@ pub(super) fn append(
         }
         match target.as_ref().and_then(|target| target(row)) {
             None => into.no_target(),
-            Some(word) => reader.target(&word, into)?,
+            Some(word) => reader.target(&word, into).or_else(|error| into.wrong.see(error))?,
         }
         reader.pairs.clear();
         for view in &mut views {
-            reader.features(view, row, into)?;
+            // And on with the row: other columns may have wrong values as well.
+            reader.features(view, row, into).or_else(|error| into.wrong.see(error))?;
         }
-        let what = "the values of a feature sum to infinity";
-        into.push_row(&mut reader.pairs).map_err(|_| reader.wrong(what, "scale the values down"))?;
+        if into.push_row(&mut reader.pairs).is_err() {
+            let what = "the values of a feature sum to infinity";
+            into.wrong.see(reader.wrong(what, "scale the values down"))?;
+        }
         if let Some((array, numbers)) = &offset {
-            into.shift(reader.offset(array.is_valid(row).then(|| numbers(row)))?);
+            match reader.offset(array.is_valid(row).then(|| numbers(row))) {
+                Ok(offset) if into.wrong.is_empty() => into.shift(offset),
+                Ok(_) => {}
+                Err(error) => into.wrong.see(error)?,
+            }
         }
     }
-    Ok(())
+    into.wrong.result()
 }
 
 fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>> {
@@ -123,13 +132,18 @@ fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>>
             Some(numbers) => Values::Numbers { array, numbers, column },
             None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
         },
-        Holds::Dates | Holds::Times => match seconds(array) {
+        Holds::Dates | Holds::Times | Holds::Clocks | Holds::Durations => match seconds(array) {
             Some(seconds) => Values::Dates { array, seconds, column },
-            None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
+            None => match numbers(array).filter(|_| column.holds == Holds::Durations) {
+                Some(seconds) => Values::Dates { array, seconds, column },
+                None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
+            },
         },
-        Holds::Vectors => {
+        Holds::Vectors | Holds::Sums => {
             let (ranges, items) = lists(array)?;
-            Values::Vectors { ranges, items, values: numbers(items)? }
+            let items = only_field(items);
+            let (values, summed) = (numbers(items)?, column.holds == Holds::Sums);
+            Values::Vectors { ranges, items, values, summed }
         }
         Holds::Maps => {
             let (ranges, entries) = lists(array)?;
@@ -145,7 +159,7 @@ fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>>
         Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
         Holds::Lists => {
             let (ranges, items) = lists(array)?;
-            Values::Lists(ranges, words(items)?)
+            Values::Lists(ranges, words(only_field(items))?)
         }
         Holds::Pairs | Holds::Indices => {
             let (ranges, items) = lists(array)?;
@@ -230,16 +244,16 @@ impl Reader<'_> {
                 }
             }
             Values::Dates { seconds, column, .. } => {
-                let when = When::after_1970(seconds(row)).ok_or_else(|| {
-                    let what = format!("the date in '{}' is out of range", excerpt(name.as_bytes()));
-                    self.wrong(what, "write null for a date that is not known")
-                })?;
-                when.push(name, column.holds == Holds::Times, &mut self.name, &mut self.pairs, into);
+                self.time(column, seconds(row), into)?;
             }
-            Values::Vectors { ranges, items, values } => {
+            Values::Vectors { ranges, items, values, summed } => {
                 for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
                     let Some(x) = self.value(name, values(item), into)? else { continue };
-                    self.pair(name, k as i128, x, into);
+                    match summed {
+                        true if x != 0.0 => self.pairs.push((into.name(name), x)), // a row sums equal features
+                        true => {}
+                        false => self.pair(name, k as i128, x, into),
+                    }
                 }
             }
             Values::Maps { ranges, keys, values } => {
@@ -283,33 +297,6 @@ impl Reader<'_> {
                         false => self.index(index, x, k, into)?,
                     }
                 }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends the features of a text that a model knows as a number or a date.
-    fn written(&mut self, column: &Column, text: Option<Cow<str>>, into: &mut Parsed) -> Result<()> {
-        let cell = text.as_deref().unwrap_or_default().trim_matches([' ', '\t']);
-        let is_number = column.kind == ColumnKind::Number;
-        let (name, pairs) = (&mut self.name, &mut self.pairs);
-        let when = column.when(cell).map(|(when, hour)| when.push(&column.name, hour, name, pairs, into));
-        match number(cell).filter(|x| is_number && x.is_finite()) {
-            Some(x) => self.pairs.push((into.name(&column.name), x)),
-            None if when.is_some() => {}
-            None if is_missing(cell) || column.is_placeholder(cell) => {
-                if !is_silent(cell) {
-                    into.see_dirty(&column.name, cell, || (self.line, 0));
-                }
-                fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
-            }
-            None => {
-                let (cell, column) = (excerpt(cell), excerpt(&column.name));
-                let what = match is_number {
-                    true => format!("'{cell}' in the number column '{column}' is not a finite number"),
-                    false => format!("'{cell}' in the column '{column}' of dates is not a date"),
-                };
-                return Err(self.wrong(what, "mend the value, or write null for a value that is not known"));
             }
         }
         Ok(())

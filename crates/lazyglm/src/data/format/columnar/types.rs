@@ -9,6 +9,8 @@ pub(super) fn holds(column: &DataType) -> Option<Holds> {
         column if is_number(column) || *column == DataType::Boolean => Some(Holds::Numbers),
         DataType::Date32 | DataType::Date64 => Some(Holds::Dates),
         DataType::Timestamp(..) => Some(Holds::Times),
+        DataType::Time32(_) | DataType::Time64(_) => Some(Holds::Clocks),
+        DataType::Duration(_) => Some(Holds::Durations),
         DataType::Map(entry, _) => is_map(entry.data_type()).then_some(Holds::Maps),
         DataType::FixedSizeList(item, _) => is_coordinate(item.data_type()).then_some(Holds::Vectors),
         column if is_text(column) => Some(Holds::Names),
@@ -16,7 +18,12 @@ pub(super) fn holds(column: &DataType) -> Option<Holds> {
         DataType::List(item) | DataType::LargeList(item) => match item.data_type() {
             item if is_word(item) => Some(Holds::Lists),
             item if is_coordinate(item) => Some(Holds::Vectors),
-            DataType::Struct(_) => pair(item.data_type()).map(|_| Holds::Pairs),
+            found @ DataType::Struct(_) if pair(found).is_some() => Some(Holds::Pairs),
+            DataType::Struct(fields) => match &fields[..] {
+                [field] if is_word(field.data_type()) => Some(Holds::Lists),
+                [field] if is_coordinate(field.data_type()) => Some(Holds::Sums),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
@@ -34,6 +41,10 @@ pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
         Holds::Indices => holds(column) == Some(Holds::Pairs),
         Holds::Dates | Holds::Times => {
             matches!(holds(column), Some(Holds::Dates | Holds::Times)) || is_text(column)
+        }
+        Holds::Clocks => holds(column) == Some(as_before) || is_text(column),
+        Holds::Durations => {
+            matches!(holds(column), Some(Holds::Durations | Holds::Numbers)) || is_text(column)
         }
         _ => holds(column) == Some(as_before),
     }

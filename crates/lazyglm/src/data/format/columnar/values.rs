@@ -1,6 +1,6 @@
 //! Access to the values of a column of any type: as numbers, as integers or as words.
 
-use crate::data::format::columns::written;
+use crate::data::format::columns::{written, written_clock, written_duration};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
@@ -73,32 +73,62 @@ fn scaled<'a, T: ArrowPrimitiveType>(
     }))
 }
 
-/// Access to a column of dates, in seconds since 1970-01-01.
-pub(super) fn seconds<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
-    fn of<'a, T: ArrowPrimitiveType>(array: &'a PrimitiveArray<T>, per_second: f64) -> Option<Numbers<'a>>
+/// Access to the ticks of a column of dates, times or durations, and how many of them a second has: `None` for days.
+fn ticks<'a>(array: &'a dyn Array) -> Option<(Box<dyn Fn(usize) -> i64 + 'a>, Option<i64>)> {
+    fn of<'a, T: ArrowPrimitiveType>(array: &'a dyn Array) -> Option<Box<dyn Fn(usize) -> i64 + 'a>>
     where
         T::Native: Into<i64>,
     {
-        let ticks = move |row| if array.is_valid(row) { array.value(row).into() } else { 0i64 };
-        Some(Box::new(move |row| ticks(row) as f64 / per_second))
+        let array: &PrimitiveArray<T> = array.as_primitive_opt::<T>()?;
+        Some(Box::new(move |row| if array.is_valid(row) { array.value(row).into() } else { 0 }))
     }
-    match array.data_type() {
-        DataType::Date32 => {
-            let days = of(array.as_primitive::<Date32Type>(), 1.0)?;
-            Some(Box::new(move |row| 86_400.0 * days(row)))
-        }
-        DataType::Date64 => of(array.as_primitive::<Date64Type>(), 1e3),
-        DataType::Timestamp(TimeUnit::Second, _) => of(array.as_primitive::<TimestampSecondType>(), 1.0),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            of(array.as_primitive::<TimestampMillisecondType>(), 1e3)
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            of(array.as_primitive::<TimestampMicrosecondType>(), 1e6)
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            of(array.as_primitive::<TimestampNanosecondType>(), 1e9)
-        }
-        _ => None,
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let unit = match array.data_type() {
+        DataType::Date32 => return Some((of::<Date32Type>(array)?, None)),
+        DataType::Date64 => return Some((of::<Date64Type>(array)?, Some(1000))),
+        DataType::Timestamp(unit, _)
+        | DataType::Time32(unit)
+        | DataType::Time64(unit)
+        | DataType::Duration(unit) => unit,
+        _ => return None,
+    };
+    let ticks = match array.data_type() {
+        DataType::Timestamp(Second, _) => of::<TimestampSecondType>(array),
+        DataType::Timestamp(Millisecond, _) => of::<TimestampMillisecondType>(array),
+        DataType::Timestamp(Microsecond, _) => of::<TimestampMicrosecondType>(array),
+        DataType::Timestamp(Nanosecond, _) => of::<TimestampNanosecondType>(array),
+        DataType::Time32(Second) => of::<Time32SecondType>(array),
+        DataType::Time32(_) => of::<Time32MillisecondType>(array),
+        DataType::Time64(Microsecond) => of::<Time64MicrosecondType>(array),
+        DataType::Time64(_) => of::<Time64NanosecondType>(array),
+        DataType::Duration(Second) => of::<DurationSecondType>(array),
+        DataType::Duration(Millisecond) => of::<DurationMillisecondType>(array),
+        DataType::Duration(Microsecond) => of::<DurationMicrosecondType>(array),
+        _ => of::<DurationNanosecondType>(array),
+    };
+    let per_second = match unit {
+        Second => 1,
+        Millisecond => 1000,
+        Microsecond => 1_000_000,
+        Nanosecond => 1_000_000_000,
+    };
+    Some((ticks?, Some(per_second)))
+}
+
+/// Access to a column of dates, in seconds since 1970-01-01, of times of day since midnight, or of durations in seconds.
+pub(super) fn seconds<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
+    let (ticks, per_second) = ticks(array)?;
+    Some(match per_second {
+        None => Box::new(move |row| 86_400.0 * ticks(row) as f64),
+        Some(unit) => Box::new(move |row| ticks(row) as f64 / unit as f64),
+    })
+}
+
+/// The texts of a list, or of the only field of a list of structs.
+pub(super) fn only_field(items: &dyn Array) -> &dyn Array {
+    match items.as_struct_opt().filter(|fields| fields.num_columns() == 1) {
+        Some(fields) => fields.column(0).as_ref(),
+        None => items,
     }
 }
 
@@ -154,37 +184,16 @@ pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     }
 }
 
-/// Access to a column of dates or times as text.
+/// Access to a column of dates, times or durations as text.
 pub(super) fn dates<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
-    fn of<'a, T: ArrowPrimitiveType>(
-        array: &'a PrimitiveArray<T>,
-        per_second: Option<i64>,
-        in_utc: bool,
-    ) -> Option<Words<'a>>
-    where
-        T::Native: Into<i64>,
-    {
-        let text = move |row| written(array.value(row).into(), per_second, in_utc).into();
-        Some(Box::new(move |row| array.is_valid(row).then(|| text(row))))
-    }
-    let zone = matches!(array.data_type(), DataType::Timestamp(_, Some(_))); // values are in UTC then
-    match array.data_type() {
-        DataType::Date32 => of(array.as_primitive::<Date32Type>(), None, false),
-        DataType::Date64 => of(array.as_primitive::<Date64Type>(), Some(1000), false),
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            of(array.as_primitive::<TimestampSecondType>(), Some(1), zone)
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            of(array.as_primitive::<TimestampMillisecondType>(), Some(1000), zone)
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            of(array.as_primitive::<TimestampMicrosecondType>(), Some(1_000_000), zone)
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            of(array.as_primitive::<TimestampNanosecondType>(), Some(1_000_000_000), zone)
-        }
-        _ => None,
-    }
+    let (ticks, per_second) = ticks(array)?;
+    let in_utc = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+    let text = move |row| match (array.data_type(), per_second) {
+        (DataType::Time32(_) | DataType::Time64(_), Some(unit)) => written_clock(ticks(row), unit),
+        (DataType::Duration(_), Some(unit)) => written_duration(ticks(row), unit),
+        _ => written(ticks(row), per_second, in_utc),
+    };
+    Some(Box::new(move |row| array.is_valid(row).then(|| text(row).into())))
 }
 
 fn coded<'a>(array: &'a dyn Array) -> Option<Words<'a>> {

@@ -5,6 +5,8 @@
 //! with time ↦ when=hour:13 as well                                                        in UTC
 //! ```
 
+#[cfg(feature = "parquet")]
+use super::spans::fraction;
 use crate::data::format::Parsed;
 use crate::data::format::names::push_part;
 
@@ -32,6 +34,12 @@ impl When {
         let days = (seconds / DAY).floor();
         let near = days.abs() < 3.6525e7;
         near.then_some(When { days: days as i64, seconds: seconds - days * DAY, has_time: true })
+    }
+
+    /// The same point, said to have a time of day or none.
+    #[cfg(feature = "parquet")]
+    pub fn with_time(self, has_time: bool) -> When {
+        When { has_time, ..self }
     }
 
     /// Parses `2024-07-31`, `2024/07/31`, and either with a time: `2024-07-31T13:05:00.5+02:00`.
@@ -92,11 +100,7 @@ pub(in crate::data::format) fn written(ticks: i64, per_second: Option<i64>, in_u
     let (seconds, rest) = (ticks.div_euclid(unit), ticks.rem_euclid(unit));
     let (date, of_day) = (written(seconds.div_euclid(86_400), None, false), seconds.rem_euclid(86_400));
     let (hours, minutes, seconds) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let digits = format!("{:0width$}", rest, width = unit.ilog10() as usize);
-    let fraction = match digits.trim_end_matches('0') {
-        "" => String::new(),
-        digits => format!(".{digits}"),
-    };
+    let fraction = fraction(rest, unit);
     format!("{date}T{hours:02}:{minutes:02}:{seconds:02}{fraction}{}", if in_utc { "Z" } else { "" })
 }
 
@@ -107,7 +111,7 @@ fn digits(text: &str, from: usize, to: usize) -> Option<i64> {
 }
 
 /// Seconds since midnight in UTC of `13:05`, `13:05:00`, `13:05:00.5`, with `Z` or an offset such as `+02:00` behind.
-fn time(text: &str) -> Option<f64> {
+pub(super) fn time(text: &str) -> Option<f64> {
     let (hours, minutes) = (digits(text, 0, 2)?, digits(text, 3, 5)?);
     if text.as_bytes().get(2) != Some(&b':') || hours > 24 || minutes > 59 {
         return None;

@@ -14,6 +14,8 @@ pub(in crate::data::format) struct Known<'a> {
     pub columns: Vec<Cow<'a, Column>>,
     /// Whether every row of the training data had all columns, and there were no others.
     pub complete: bool,
+    /// Whether a column of numbers or dates that a row lacks is missing there: the training data were a table.
+    pub table: bool,
     /// Columns of lists and maps, whose values are taken by their types.
     pub typed: Vec<&'a str>,
 }
@@ -31,27 +33,34 @@ impl<'a> Known<'a> {
                     offset: name(ColumnKind::Offset),
                     columns: columns.map(Cow::Borrowed).collect(),
                     complete: true,
+                    table: true,
                     typed: Vec::new(),
                 })
             }
-            FormatSpec::Jsonl { target, offset, drop, categorical, columns, .. } => {
+            FormatSpec::Jsonl { target, offset, drop, categorical, columns, table, .. } => {
                 let as_kind = |names: &'a [String], kind| {
                     names.iter().map(move |name| Cow::Owned(Column::new(name.as_str(), kind)))
                 };
                 let asked =
                     as_kind(drop, ColumnKind::Dropped).chain(as_kind(categorical, ColumnKind::Category));
                 let columns = asked.chain(columns.iter().map(Cow::Borrowed)).collect();
-                Some(Known { target, offset: offset.as_deref(), columns, complete: false, typed: Vec::new() })
+                let (offset, typed) = (offset.as_deref(), Vec::new());
+                Some(Known { target, offset, columns, complete: false, table: *table, typed })
             }
             FormatSpec::Parquet { target, offset, columns, .. } => {
                 let others = columns.iter().filter(|column| column.as_cells().is_none());
                 let typed = others.map(|column| column.name.as_str()).collect();
                 let columns =
                     columns.iter().filter_map(|column| Some(Cow::Owned(column.as_cells()?))).collect();
-                Some(Known { target, offset: offset.as_deref(), columns, complete: true, typed })
+                Some(Known { target, offset: offset.as_deref(), columns, complete: true, table: true, typed })
             }
             FormatSpec::Svmlight | FormatSpec::Vw | FormatSpec::Text(_) => None,
         }
+    }
+
+    /// Whether a table without this column cannot be read: nothing would stand for its missing numbers.
+    pub fn requires(&self, column: &Column) -> bool {
+        self.complete || self.table && column.missing.is_some()
     }
 
     /// The column of this name. A column that is dropped stands for those inside it as well.

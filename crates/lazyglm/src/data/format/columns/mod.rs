@@ -15,6 +15,7 @@ mod dates;
 mod dirty;
 mod known;
 mod sample;
+mod spans;
 
 pub(super) use cells::{NAN, is_missing, is_placeholder, is_silent, number};
 pub(super) use dates::When;
@@ -23,6 +24,8 @@ pub(super) use dates::written;
 pub use dirty::DirtyCells;
 pub(super) use known::{Known, is_inside};
 pub(super) use sample::FirstCells;
+#[cfg(feature = "parquet")]
+pub(super) use spans::{is_clock, push_clock, written_clock, written_duration};
 
 use super::names::push_part;
 use super::text::{self, Terms};
@@ -81,6 +84,10 @@ pub enum ColumnKind {
     Date,
     /// Dates with a time: the hour in UTC as well.
     Time,
+    /// Times of day: the number of hours since midnight, and a feature for the hour.
+    Clock,
+    /// Durations: the number of seconds.
+    Duration,
     /// Offsets of the rows, which are added to their scores.
     Offset,
     /// Ignored.
@@ -150,11 +157,29 @@ impl Column {
         Column { name: name.into(), kind, missing: None, placeholders: Vec::new(), text: None }
     }
 
-    /// The point in time that a cell means, and whether its hour counts. `None` if the column holds no dates.
-    pub(super) fn when(&self, cell: &str) -> Option<(When, bool)> {
+    /// Appends the features of a date, a time or a duration. Returns false if the cell is none, or the column holds others.
+    pub(super) fn push_time(
+        &self,
+        cell: &str,
+        name: &mut String,
+        pairs: &mut Vec<(u32, f64)>,
+        into: &mut Parsed,
+    ) -> bool {
         let hour = self.kind == ColumnKind::Time;
-        let dates = hour || self.kind == ColumnKind::Date;
-        dates.then(|| When::parse(cell))?.map(|when| (when, hour))
+        let pushed = match self.kind {
+            ColumnKind::Date | ColumnKind::Time => {
+                When::parse(cell).map(|when| when.push(&self.name, hour, name, pairs, into))
+            }
+            ColumnKind::Clock => {
+                spans::clock(cell).map(|seconds| spans::push_clock(seconds, &self.name, name, pairs, into))
+            }
+            ColumnKind::Duration => {
+                let seconds = spans::duration(cell).or_else(|| number(cell).filter(|x| x.is_finite()));
+                seconds.map(|seconds| pairs.push((into.name(&self.name), seconds)))
+            }
+            _ => None,
+        };
+        pushed.is_some()
     }
 
     /// What is wrong with a word in a column of numbers or dates, and what to do about it.
@@ -163,6 +188,14 @@ impl Column {
         let (cell, name) = (excerpt(cell), excerpt(&self.name));
         let what = match self.kind {
             ColumnKind::Number => format!("'{cell}' in the number column '{name}' is not a finite number"),
+            ColumnKind::Clock => {
+                format!(
+                    "'{cell}' in the column '{name}' of times of day is not one such as 13:05 or 13:05:00"
+                )
+            }
+            ColumnKind::Duration => format!(
+                "'{cell}' in the column '{name}' of durations is not one such as 1 days 02:30:00, P1DT2H30M or a number of seconds"
+            ),
             _ => format!(
                 "'{cell}' in the column '{name}' of dates is not a date such as 2024-07-31 or 2024-07-31T13:05:00"
             ),

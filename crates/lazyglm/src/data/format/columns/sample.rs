@@ -1,6 +1,7 @@
 //! The first cells of a column, and what they make of it.
 
 use super::cells::{is_code, is_long};
+use super::spans::{clock, duration};
 use super::{Column, ColumnKind, Wanted, When, is_missing, is_placeholder, number};
 
 use std::collections::HashSet;
@@ -10,6 +11,9 @@ use twox_hash::XxHash3_64;
 const WORDS: usize = 2;
 /// So many numbers for each cell that is neither a number nor a usual placeholder: the column is one of numbers.
 const NUMBERS_PER_WORD: usize = 20;
+
+/// More names for each number than this: the numbers are names as well.
+const NAMES_PER_NUMBER: usize = 4;
 
 /// Number of cells that are judged to be sentences or names.
 const JUDGED: usize = 1000;
@@ -25,9 +29,13 @@ pub(in crate::data::format) struct FirstCells {
     sum: f64,
     codes: usize,
     dates: usize,
-    times: usize, // dates with a time of day
+    times: usize,  // dates with a time of day
+    clocks: usize, // times of day without a date
+    durations: usize,
     placeholders: usize,
     others: usize,
+    written: usize, // of these, numbers that are written as text where numbers have a type
+    written_sum: f64,
     spaced: usize,          // words of the first cells that are judged
     distinct: HashSet<u64>, // hashes of these cells
     words: Vec<String>,     // the first distinct cells that are neither numbers nor placeholders
@@ -64,9 +72,13 @@ impl FirstCells {
 
     /// Looks at a text of a format that tells text from numbers.
     pub fn see_text(&mut self, text: &str) {
-        match is_placeholder(text) {
-            true => self.placeholders += 1,
-            false => self.see_word(text),
+        match number(text).filter(|x| x.is_finite() && !is_code(text)) {
+            _ if is_placeholder(text) => self.placeholders += 1,
+            Some(x) => {
+                (self.written, self.written_sum) = (self.written + 1, self.written_sum + x);
+                self.see_other(text); // a name, unless other values are numbers
+            }
+            None => self.see_word(text),
         }
     }
 
@@ -74,13 +86,23 @@ impl FirstCells {
         if let Some(when) = When::parse(word) {
             return self.see_when(when);
         }
+        if let Some(seconds) = clock(word) {
+            return self.see_clock(seconds);
+        }
+        if let Some(seconds) = duration(word) {
+            return self.see_duration(seconds);
+        }
+        self.see_other(word);
+        if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
+            self.words.push(word.to_string());
+        }
+    }
+
+    fn see_other(&mut self, word: &str) {
         self.others += 1;
         if self.others <= JUDGED {
             self.spaced += word.split_whitespace().count();
             self.distinct.insert(XxHash3_64::oneshot(word.as_bytes()));
-        }
-        if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
-            self.words.push(word.to_string());
         }
     }
 
@@ -88,6 +110,18 @@ impl FirstCells {
     pub fn see_when(&mut self, when: When) {
         *if when.has_time { &mut self.times } else { &mut self.dates } += 1;
         self.sum += when.years();
+    }
+
+    /// Looks at a time of day, in seconds since midnight.
+    pub fn see_clock(&mut self, seconds: f64) {
+        self.clocks += 1;
+        self.sum += seconds / 3600.0;
+    }
+
+    /// Looks at a duration.
+    pub fn see_duration(&mut self, seconds: f64) {
+        self.durations += 1;
+        self.sum += seconds;
     }
 
     /// Looks at bytes that are no text. The parser reports their place.
@@ -101,9 +135,19 @@ impl FirstCells {
         self.structures = true;
     }
 
+    /// Whether there are arrays or objects.
+    pub fn has_structures(&self) -> bool {
+        self.structures
+    }
+
     /// Whether all cells are missing.
     pub fn is_empty(&self) -> bool {
-        self.numbers + self.codes + self.placeholders + self.others + self.dates + self.times == 0
+        self.numbers + self.codes + self.placeholders + self.others + self.moments() == 0
+    }
+
+    /// Number of dates, times and durations.
+    fn moments(&self) -> usize {
+        self.dates + self.times + self.clocks + self.durations
     }
 
     /// Whether all values are text.
@@ -118,19 +162,29 @@ impl FirstCells {
 
     /// The mean of the numbers, or 0 without numbers.
     fn mean(&self) -> f64 {
-        let mean = self.sum / (self.numbers + self.dates + self.times).max(1) as f64;
+        let written = if self.numbers > 0 { (self.written, self.written_sum) } else { (0, 0.0) };
+        let mean = (self.sum + written.1) / (self.numbers + written.0 + self.moments()).max(1) as f64;
         if mean.is_finite() { mean } else { 0.0 }
     }
 
     /// Whether all cells are numbers, but for a few words that stand for missing numbers.
     fn is_number(&self) -> bool {
-        let few = self.words.len() <= WORDS && self.others * NUMBERS_PER_WORD <= self.numbers;
-        self.codes + self.dates + self.times == 0 && (self.is_empty() || self.numbers > 0 && few)
+        let (words, numbers) = (self.others - self.written, self.numbers + self.written);
+        let few = self.words.len() <= WORDS && words * NUMBERS_PER_WORD <= numbers;
+        self.codes + self.moments() == 0 && (self.is_empty() || self.numbers > 0 && few)
     }
 
-    /// Whether all cells are dates, with or without a time.
-    fn is_date(&self) -> bool {
-        self.dates + self.times > 0 && self.numbers + self.codes + self.others == 0
+    /// The kind of a column whose cells are all dates, with or without a time, all times of day, or all durations.
+    fn kind_of_time(&self) -> Option<ColumnKind> {
+        let (all, others) = (self.moments(), self.numbers + self.codes + self.others);
+        match () {
+            _ if all == 0 || others > 0 => None,
+            _ if self.dates + self.times == all && self.times > 0 => Some(ColumnKind::Time),
+            _ if self.dates == all => Some(ColumnKind::Date),
+            _ if self.clocks == all => Some(ColumnKind::Clock),
+            _ if self.durations == all => Some(ColumnKind::Duration),
+            _ => None,
+        }
     }
 
     /// Whether the cells look like sentences: several words each, and few cells alike.
@@ -144,7 +198,7 @@ impl FirstCells {
     pub fn decide(self, name: &str, wanted: &Wanted) -> Column {
         match () {
             _ if self.is_number() => self.into_number(name, wanted),
-            _ if self.is_date() => self.into_date(name, wanted),
+            _ if self.kind_of_time().is_some() => self.into_time(name, wanted),
             _ if self.is_prose() => wanted.column(name, ColumnKind::Text),
             _ => Column::new(name, ColumnKind::Category),
         }
@@ -157,15 +211,18 @@ impl FirstCells {
         match self.is_number() {
             _ if self.structures => None,
             true => Some(self.into_number(name, wanted)),
-            false if self.is_date() => Some(self.into_date(name, wanted)),
+            false if self.kind_of_time().is_some() => Some(self.into_time(name, wanted)),
             false if text_only && self.is_prose() => Some(wanted.column(name, ColumnKind::Text)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
+            false if self.others - self.written > NAMES_PER_NUMBER * self.numbers => {
+                Some(Column::new(name, ColumnKind::Category)) // a few names are written as numbers
+            }
             false => None,
         }
     }
 
-    fn into_date(self, name: &str, wanted: &Wanted) -> Column {
-        let kind = if self.times > 0 { ColumnKind::Time } else { ColumnKind::Date };
+    fn into_time(self, name: &str, wanted: &Wanted) -> Column {
+        let kind = self.kind_of_time().unwrap_or(ColumnKind::Category);
         Column { missing: wanted.missing.fill(self.mean()), ..Column::new(name, kind) }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table   = [mark] header record*           mark: U+FEFF, which some editors put first
-//! record  = cell (delimiter cell)* end      delimiter: comma, tab or semicolon; end: LF, CRLF, CR or the end of file
+//! record  = cell (delimiter cell)* end      delimiter: comma, tab, semicolon or bar; end: LF, CRLF, CR or the end of file
 //! cell    = bare | '"' quoted '"'           quoted: delimiters and line ends are text, "" is one quote
 //! ```
 //!
@@ -99,9 +99,20 @@ pub(super) fn looks_like(first: &[u8]) -> bool {
     cells > 1 && std::str::from_utf8(bytes).is_ok() && (0..50).all(agrees)
 }
 
-/// The most frequent of comma, tab and semicolon outside quotes in the first line, or a comma if none occurs.
+/// Whether the first line has three or more cells between tabs, one of them with a name of the target column.
+pub(super) fn has_header_with_tabs(first: &[u8], target: Option<&str>) -> bool {
+    let line = without_mark(first).split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let cells: Vec<&[u8]> = line.split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii).collect();
+    let is_target = |cell: &&[u8]| match target {
+        Some(target) => *cell == target.as_bytes(),
+        None => open::TARGETS.iter().any(|usual| cell.eq_ignore_ascii_case(usual.as_bytes())),
+    };
+    cells.len() >= 3 && cells.iter().any(is_target) && delimiter_of(without_mark(first)) == b'\t'
+}
+
+/// The most frequent of comma, tab, semicolon and bar outside quotes in the first line, or a comma if none occurs.
 fn delimiter_of(bytes: &[u8]) -> u8 {
-    let (mut counts, mut quoted) = ([(b',', 0), (b'\t', 0), (b';', 0)], false);
+    let (mut counts, mut quoted) = ([(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)], false);
     for &byte in bytes.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n')) {
         match byte {
             b'"' => quoted = !quoted,

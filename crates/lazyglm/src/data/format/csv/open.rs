@@ -5,14 +5,14 @@ use super::records::{Records, cut};
 use super::{Csv, delimiter_of, last_record_end, trimmed, without_mark};
 use crate::data::format::columns::{Column, ColumnKind, FirstCells, Known, MISSING, Wanted};
 use crate::data::format::text::of_column;
-use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending};
+use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending, quoted};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
-use crate::util::registry::{listed, suggest};
+use crate::util::registry::{listed, suggest_all};
 use std::collections::{HashMap, HashSet};
 
 /// Default names of the target column.
-const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
+pub(super) const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
 /// Reads the header and decides the kind of each column.
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
@@ -111,9 +111,9 @@ fn match_columns(
 ) -> Result<Vec<Column>> {
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     let features = known.columns.iter().filter(|column| column.kind.is_feature());
-    let absent: Vec<&str> =
-        features.map(|column| column.name.as_str()).filter(|name| !here.contains(name)).collect();
-    if known.complete && !absent.is_empty() {
+    let required = features.filter(|column| known.requires(column)).map(|column| column.name.as_str());
+    let absent: Vec<&str> = required.filter(|name| !here.contains(name)).collect();
+    if !absent.is_empty() {
         let place = Place::file(opening.file).line(1);
         let what = match absent[..] {
             [one] => format!("there is no column '{}', which the model was trained on", excerpt(one)),
@@ -155,14 +155,7 @@ fn pandas_index(names: &[String], bytes: &[u8], delimiter: u8) -> bool {
     !seen.is_empty()
 }
 
-/// Some names in quotes, for a message.
-fn quoted(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{}'", excerpt(name))).collect();
-    let more = names.len() - shown.len();
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
-}
-
-/// Maximum number of columns that a message lists.
+/// Maximum number of columns that a message counts up.
 const SHOWN: usize = 12;
 
 /// The columns as requested. Other columns are numbers if their first cells are, otherwise categories.
@@ -173,13 +166,13 @@ fn decide_columns(
     samples: Vec<FirstCells>,
 ) -> Result<Vec<Column>> {
     let ReadOptions { target, offset, drop, categorical, text_columns, .. } = opening.asked;
-    let mut kinds = vec![None; names.len()];
+    let (mut kinds, mut unknown) = (vec![None; names.len()], Vec::new());
     let mut say = |name: &str, kind, role: Parameter| {
-        let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        let unknown =
-            || Error::call(format!("there is no column '{}' ({role})", excerpt(name)), suggest(name, &all));
-        let slot = &mut kinds[names.iter().position(|n| n == name).ok_or_else(unknown)?];
-        match slot.replace(kind) {
+        let Some(k) = names.iter().position(|known| known == name) else {
+            unknown.push((name.to_string(), role));
+            return Ok(());
+        };
+        match kinds[k].replace(kind) {
             Some(other) if other != kind => {
                 let what =
                     format!("column '{}' cannot be both {} and {}", excerpt(name), word(other), word(kind));
@@ -197,6 +190,7 @@ fn decide_columns(
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
     let mut texts = text_columns.iter().map(|entry| of_column(entry).0);
     texts.try_for_each(|name| say(name, ColumnKind::Text, Parameter::TextColumns))?;
+    check_known(&unknown, names)?;
     if let Some(kind @ None) = kinds.first_mut().filter(|_| index) {
         *kind = Some(ColumnKind::Dropped);
     }
@@ -214,6 +208,20 @@ fn decide_columns(
     Ok(columns)
 }
 
+/// Rejects names of columns that are not there, with the parameter that names each.
+fn check_known(unknown: &[(String, Parameter)], names: &[String]) -> Result<()> {
+    let named = |(name, role): &(String, Parameter)| format!("'{}' ({role})", excerpt(name));
+    let named: Vec<String> = unknown.iter().map(named).collect();
+    let what = match &named[..] {
+        [] => return Ok(()),
+        [one] => format!("there is no column {one}"),
+        all => format!("there are no columns {}", all.join(", ")),
+    };
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let typed: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
+    Err(Error::call(what, suggest_all(&typed, &all)))
+}
+
 fn word(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Target => "the target",
@@ -221,6 +229,8 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Category => "categorical",
         ColumnKind::Text => "text",
         ColumnKind::Date | ColumnKind::Time => "a date",
+        ColumnKind::Clock => "a time of day",
+        ColumnKind::Duration => "a duration",
         ColumnKind::Offset => "the offset",
         ColumnKind::Dropped => "dropped",
     }

@@ -55,21 +55,34 @@ impl Parser for CsvParser {
             memchr_iter(b'\n', &block[seen..record.start]).for_each(|_| line = into.lines.begin());
             seen = record.start;
             let spot = Spot { file, line, bytes: &block[record.start..record.end], delimiter };
-            spot.quotes(record.end == block.len())?;
+            if let Err(error) = spot.quotes(record.end == block.len()) {
+                let mut wrong = std::mem::take(&mut into.wrong);
+                wrong.see(error)?;
+                return wrong.result(); // nobody knows where the next record begins
+            }
             if !into.begin_row() {
                 continue;
             }
-            let text = spot.utf8(&record)?;
-            if record.cells() != columns.len() {
-                return Err(spot.count(record.cells(), columns.len()));
-            }
+            let text = match spot.utf8(&record) {
+                Ok(text) if record.cells() == columns.len() => text,
+                Ok(_) => {
+                    into.wrong.see(spot.count(record.cells(), columns.len()))?;
+                    continue;
+                }
+                Err(error) => {
+                    into.wrong.see(error)?;
+                    continue;
+                }
+            };
             if !*has_target {
                 into.no_target();
             }
-            scratch.row(columns, text, record.ends, &spot, into)?;
+            if let Err(error) = scratch.row(columns, text, record.ends, &spot, into) {
+                into.wrong.see(error)?;
+            }
         }
         memchr_iter(b'\n', &block[seen..last]).for_each(|_| line = into.lines.begin());
-        Ok(())
+        into.wrong.result()
     }
 }
 
@@ -94,11 +107,16 @@ impl Scratch {
                 }
                 ColumnKind::Target => {
                     let target = into.labels.push(cell.as_bytes());
-                    target.map_err(|what| spot.cell(k, what, "targets are finite numbers or words"))?;
+                    if let Err(what) = target {
+                        into.wrong.see(spot.cell(k, what, "targets are finite numbers or words"))?;
+                    }
                 }
                 ColumnKind::Offset => {
                     let number = parse_number(cell.as_bytes()).filter(|number| number.is_finite());
-                    offset = number.ok_or_else(|| spot.no_offset(k, cell, &column.name))?;
+                    match number {
+                        Some(number) => offset = number,
+                        None => into.wrong.see(spot.no_offset(k, cell, &column.name))?,
+                    }
                 }
                 ColumnKind::Number => match number(cell).filter(|value| value.is_finite()) {
                     Some(value) => {
@@ -107,12 +125,11 @@ impl Scratch {
                     }
                     None => self.no_number(k, cell, column, spot, into)?,
                 },
-                ColumnKind::Date | ColumnKind::Time => match column.when(cell) {
-                    Some((when, hour)) => {
-                        when.push(&column.name, hour, &mut self.name, &mut self.pairs, into)
+                ColumnKind::Date | ColumnKind::Time | ColumnKind::Clock | ColumnKind::Duration => {
+                    if !column.push_time(cell, &mut self.name, &mut self.pairs, into) {
+                        self.no_number(k, cell, column, spot, into)?;
                     }
-                    None => self.no_number(k, cell, column, spot, into)?,
-                },
+                }
                 _ if is_missing(cell) => {}
                 ColumnKind::Text => column.push_terms(cell, &mut self.terms, &mut self.pairs, into),
                 ColumnKind::Category => {
@@ -145,7 +162,7 @@ impl Scratch {
             false if is_missing(cell) || column.is_placeholder(cell) => {
                 into.see_dirty(&column.name, cell, || spot.place(k));
             }
-            false => return Err(spot.no_number(k, cell, column)),
+            false => into.wrong.see(spot.no_number(k, cell, column))?, // and on with the row: see `WrongRows`
         }
         fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
         Ok(())

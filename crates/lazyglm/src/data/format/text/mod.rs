@@ -99,10 +99,12 @@ impl Parser for TextParser {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let (text, behind) = rest.split_at(end);
             let number = into.lines.begin();
-            self.line(&Line { file, number, text }, into)?;
+            if let Err(error) = self.line(&Line { file, number, text }, into) {
+                into.wrong.see(error)?;
+            }
             rest = behind.get(1..).unwrap_or_default();
         }
-        Ok(())
+        into.wrong.result()
     }
 }
 
