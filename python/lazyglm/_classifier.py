@@ -12,12 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from lazyglm import _params
 from lazyglm._attributes import Seen
 from lazyglm._bases import ClassifierMixin, available_if
-from lazyglm._data import is_path, weights_of
+from lazyglm._data import weights_of
 from lazyglm._docs import SHARED
 from lazyglm._labels import LabelSets, label_sets
 from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
-from lazyglm._targets import Targets, label_targets, offset_keyword, warn_if_without_offsets
+from lazyglm._targets import Targets, label_targets, offset_keyword, targets_to_score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -105,9 +105,7 @@ class LinearClassifier(ClassifierMixin):
         float
             The accuracy.
         """
-        warn_if_without_offsets(self, offset)
-        if is_path(X) and y is None:
-            y = self._targets_of(X)
+        y = targets_to_score(self, X, y, offset)
         if self._kind != "labels":
             from sklearn.metrics import accuracy_score  # takes long to import, and is needed here alone
 
@@ -376,9 +374,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 
     def _targets(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Targets:
         if isinstance(y, LabelSets):
-            if self.class_weight is not None or self.multi_class == "multinomial":
-                raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
-            return label_targets(y, weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping))
+            return label_targets(self, y, weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping))
         if classes is None:
             check_classification_targets(y)
             classes = np.unique(y)

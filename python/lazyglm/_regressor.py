@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazyglm import _params
 from lazyglm._bases import RegressorMixin, available_if
-from lazyglm._data import is_path, weights_of
+from lazyglm._data import weights_of
 from lazyglm._docs import SHARED
 from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
-from lazyglm._targets import Targets, offset_keyword, warn_if_without_offsets
+from lazyglm._targets import Targets, offset_keyword, targets_to_score
 from lazyglm._warn import warn
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ class LinearRegressor(RegressorMixin):
         float
             R².
         """
-        warn_if_without_offsets(self, offset)
-        if is_path(X) and y is None:
-            y = self._targets_of(X)
+        y = targets_to_score(self, X, y, offset)
         from sklearn.metrics import r2_score  # takes long to import, and is needed here alone
 
         return float(r2_score(y, self.predict(X, **offset_keyword(offset)), sample_weight=sample_weight))

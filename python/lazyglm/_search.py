@@ -65,13 +65,6 @@ class ElasticNetCV(PathPlots, WithBest):
     shuffle: bool
     method: str
     solver: str
-    penalty_factor: ArrayLike | None
-    positive: bool
-    lower: ArrayLike | None
-    upper: ArrayLike | None
-    exclude: Sequence[str | int] | ArrayLike | None
-    quantile: float
-    power: float
 
     n_splits_: int
     alpha_: float
