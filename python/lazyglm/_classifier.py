@@ -209,9 +209,9 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     multi_class : {'ovr', 'multinomial'}, default='ovr'
         More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax). The
         latter is for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs, and for 'newton'.
-    intercept_rate : float, default=1.0
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
-        falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
+    intercept_rate : float or None, default=None
+        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. None is the share of the features
+        that rows have, on average, and at least 0.01; so it is 1 for rows without zeros. Below 1, the rate begins at that of the weights.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         solver: str = "sgd",
         scale: str | None = None,
         penalty_factor: ArrayLike | None = None,
-        intercept_rate: float = 1.0,
+        intercept_rate: float | None = None,
         multi_class: str = "ovr",
     ) -> None:
         self._keep(locals())

@@ -145,9 +145,9 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
         Scales the penalty of each feature; 0 removes it. Not for solver='sgd'.
-    intercept_rate : float, default=1.0
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
-        falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
+    intercept_rate : float or None, default=None
+        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. None is the share of the features
+        that rows have, on average, and at least 0.01; so it is 1 for rows without zeros. Below 1, the rate begins at that of the weights.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         solver: str = "sgd",
         scale: str | None = None,
         penalty_factor: ArrayLike | None = None,
-        intercept_rate: float = 1.0,
+        intercept_rate: float | None = None,
     ) -> None:
         self._keep(locals())
 

@@ -58,7 +58,7 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
     solver: str
     scale: str | None
     penalty_factor: ArrayLike | None
-    intercept_rate: float
+    intercept_rate: float | None
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
@@ -311,7 +311,7 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
             "threads": self._threads(),
-            "intercept_rate": float(self.intercept_rate),
+            "intercept_rate": None if self.intercept_rate is None else float(self.intercept_rate),
             "polish": polish,
         }
         before = max(learner.t for learner in learners)

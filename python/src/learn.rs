@@ -5,6 +5,7 @@ use crate::learner::Learner;
 use crate::matrix::{MatrixArrays, optional};
 use crate::task::order;
 use lazyglm::loss;
+use lazyglm::optim::bias_rate::BiasRule;
 use lazyglm::optim::resumable::Resumable;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::lent::Lent;
@@ -31,7 +32,7 @@ pub struct Options {
     shuffle: bool,
     seed: u64,
     threads: usize,
-    intercept_rate: f64, // as a multiple of the rate of the weights
+    intercept_rate: Option<f64>, // as a multiple of the rate of the weights
     polish: bool,
 }
 
@@ -66,7 +67,8 @@ pub fn learn<'py>(
     let mut held: Vec<PyRefMut<Learner>> =
         learners.iter().map(|learner| learner.try_borrow_mut()).collect::<Result<_, _>>()?;
     let mut models: Vec<&mut Resumable> = held.iter_mut().map(|learner| &mut learner.0).collect();
-    models.iter_mut().for_each(|model| model.set_bias_rate(options.intercept_rate));
+    let rule = options.intercept_rate.map_or(BiasRule::ByDensity, BiasRule::Fixed);
+    models.iter_mut().for_each(|model| model.set_bias_rule(rule));
     let loss = loss::clipped(loss::parse(&options.loss).map_err(raised)?);
     let Options { eta0, alpha, power_t, epochs, tol, patience, threads, .. } = options;
     let tell = |k: usize, figures: &EpochFigures| {
