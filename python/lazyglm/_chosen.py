@@ -81,6 +81,8 @@ class Chosen(_params.Estimator):
             check_learnable(labels, targets.weights)
         else:
             targets = model._targets(X, y, sample_weight)
+            if targets.classes is not None and targets.weights is not None and len(np.unique(targets.values[targets.weights > 0])) < 2:
+                raise ValueError("the rows of all classes but one have weight zero, so that there is nothing to tell apart: give rows of two classes some weight")
         targets = targets.with_offsets(offset)
         kind = "softmax" if labels is None and targets.models > 1 and self._couples() else targets.kind
         task = task_of(X, targets, model._loss(), kind, (model._reading or {}).get("reading"))

@@ -383,7 +383,8 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         codes = np.searchsorted(classes, y)
         wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
         if wrong.any():
-            raise ValueError(f"y contains {y[wrong][0]!r}, which is not among the classes {classes!r}")
+            word = y[wrong][:1].tolist()[0]
+            raise ValueError(f"y contains {word!r}, which is not among the classes {classes.tolist()}; partial_fit takes new ones with classes=, beside all of these")
         of_class = None
         if self.class_weight is not None:
             of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
