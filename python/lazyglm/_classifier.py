@@ -380,10 +380,14 @@ class SGDClassifier(LinearClassifier, LinearSGD):
             classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        codes = np.searchsorted(classes, y)
-        wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
-        if wrong.any():
-            word = y[wrong][:1].tolist()[0]
+        if len(classes) == 2:  # a byte per row: numbers of classes would be eight
+            second = y == classes[1]
+            known = second | (y == classes[0])
+        else:
+            codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+            known = classes[codes] == y
+        if not np.all(known):
+            word = y[~known][:1].tolist()[0]
             raise ValueError(f"y contains {word!r}, which is not among the classes {classes.tolist()}; partial_fit takes new ones with classes=, beside all of these")
         of_class = None
         if self.class_weight is not None:
@@ -393,5 +397,5 @@ class SGDClassifier(LinearClassifier, LinearSGD):
             class_weights = None if of_class is None else [float(weight) for weight in of_class]
             return Targets(len(classes), codes.astype(np.float64), weights, class_weights, classes)
         if of_class is not None:
-            weights = of_class[codes] * (1.0 if weights is None else weights)
-        return Targets(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)
+            weights = np.where(second, of_class[1], of_class[0]) * (1.0 if weights is None else weights)
+        return Targets(1, np.where(second, 1.0, -1.0), weights, None, classes)
