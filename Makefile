@@ -139,7 +139,7 @@ bench-quick: build $(BENCH_ENV)/ready   ## the same on few rows, once: does it r
 bench-classes: build $(BENCH_ENV)/ready ## many classes and labels against scikit-learn; DATA=DIR with 20news_*.svm and medline_mesh.mlsvm
 	$(BENCH_ENV)/bin/python -m bench.classes --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
 
-bench-python: $(WHEEL_ENV)/ready         ## the Python estimators against scikit-learn's; DATA=DIR or FILE.svm PARTS=epoch,call,imports,memory,exact,cv,auto,sgd SETS=a,b LIMIT=120 REPEATS=7 RECORD=FILE
+bench-python: $(WHEEL_ENV)/ready         ## the Python estimators against scikit-learn's; DATA=DIR or FILE.svm PARTS=epoch,call,imports,memory,exact,cv,auto,sgd,intercept SETS=a,b LIMIT=20 REPEATS=7 RECORD=FILE
 	$(INSTALL_WHEEL)
 	$(WHEEL_ENV)/bin/python -m bench.python.run --data "$(DATA)" $(if $(PARTS),--parts $(PARTS)) $(if $(SETS),--sets $(SETS)) \
 		$(if $(LIMIT),--limit $(LIMIT)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(RECORD),--record $(RECORD))

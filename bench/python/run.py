@@ -13,7 +13,7 @@ import platform
 import warnings
 from pathlib import Path
 
-PARTS = ("epoch", "call", "imports", "memory", "exact", "cv", "auto", "sgd")
+PARTS = ("epoch", "call", "imports", "memory", "exact", "cv", "auto", "sgd", "intercept")
 
 
 def main():
@@ -22,8 +22,8 @@ def main():
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--rows", type=int, help="of epoch and memory: the first so many")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--limit", type=float, default=120, help="seconds for each contender of exact, cv and auto")
-    parser.add_argument("--sets", help="of exact, cv, auto and sgd")
+    parser.add_argument("--limit", type=float, default=20, help="seconds for each contender of exact, cv and auto")
+    parser.add_argument("--sets", help="of exact, cv, auto, sgd and intercept")
     parser.add_argument("--record", type=Path, help="a file for what is printed")
     parser.add_argument("--scratch", type=Path, default=Path("target/bench-data"))
     asked = parser.parse_args()

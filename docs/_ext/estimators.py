@@ -47,7 +47,7 @@ PARAMETERS = {
     "progress": "Whether to show a progress bar.",
     "scale": "Divides features during training: 'maxabs', 'std' or None. ``coef_`` stays in the units of the data.",
     "penalty_factor": "Factor of the penalty of each feature; 0 removes it. Not for solver='sgd'.",
-    "intercept_rate": "With solver='sgd': final learning rate of the intercept, as a multiple of that of the weights.",
+    "intercept_rate": "With solver='sgd': final learning rate of the intercept, as a multiple of that of the weights. None goes by the zeros in the rows.",
     "halving": "Whether to drop hopeless penalties on the way (solver='sgd').",
     "schedule": "Learning-rate schedule of the program (solver='sgd').",
     "alphas": "Penalties to try, or their number.",

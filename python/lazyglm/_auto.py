@@ -116,13 +116,6 @@ class Auto(WithBest):
     """Base class of AutoClassifier and AutoRegressor; not part of the public API."""
 
     scale: str | None
-    penalty_factor: ArrayLike | None
-    positive: bool
-    lower: ArrayLike | None
-    upper: ArrayLike | None
-    exclude: Sequence[str | int] | ArrayLike | None
-    quantile: float
-    power: float
 
     search_: list[dict[str, Any]]
     reason_: str

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._core import Task
-from lazyglm._data import len_of, lent, means_of, validated, weights_of
-from lazyglm._labels import LabelSets, check_learnable, label_sets
-from lazyglm._solve import Found, warn_if_far
+from lazyglm._data import len_of, means_of, validated, weights_of
+from lazyglm._labels import check_learnable, label_sets
+from lazyglm._solve import Found, task_of, warn_if_far
 from lazyglm._targets import Targets, label_targets
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from lazyglm._types import Floats, Gap, Path, PerModel, RandomState, Weights
 
@@ -47,6 +47,13 @@ class Chosen(_params.Estimator):
     random_state: RandomState
     class_weight: dict[Any, float] | str | None
     multi_class: str
+    penalty_factor: ArrayLike | None
+    positive: bool
+    lower: ArrayLike | None
+    upper: ArrayLike | None
+    exclude: Sequence[str | int] | ArrayLike | None
+    quantile: float
+    power: float
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
@@ -70,23 +77,16 @@ class Chosen(_params.Estimator):
         labels = label_sets(y) if self._takes_labels and y is not None else None
         X, y = validated(self, X, np.zeros(len_of(y)) if labels else y, with_y=True, reset=True, columns=model._table_columns(), **model._checks)
         if labels is not None:
-            targets = self._label_targets(labels, X, sample_weight)
+            targets = label_targets(self, labels, weights_of(sample_weight, X.shape[0], may_be_zero=False))
+            check_learnable(labels, targets.weights)
         else:
             targets = model._targets(X, y, sample_weight)
+            if targets.classes is not None and targets.weights is not None and len(np.unique(targets.values[targets.weights > 0])) < 2:
+                raise ValueError("the rows of all classes but one have weight zero, so that there is nothing to tell apart: give rows of two classes some weight")
         targets = targets.with_offsets(offset)
-        weights = targets.row_weights()  # a row counts alike for all classes
-        kind = "labels" if labels else "softmax" if targets.models > 1 and self._couples() else "ovr"
-        arrays = None if labels is None else labels.arrays
-        task = Task(lent(X), targets.values, weights, targets.offsets, model._loss(), targets.models, kind, arrays, (model._reading or {}).get("reading"))
-        return Problem(model, X, y, targets, weights, task, kind)
-
-    def _label_targets(self, labels: LabelSets, X: Any, sample_weight: Any) -> Targets:
-        """What is to be learnt of labels: a model for each."""
-        if self.class_weight is not None or self.multi_class == "multinomial":
-            raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
-        weights = weights_of(sample_weight, X.shape[0], may_be_zero=False)
-        check_learnable(labels, weights)
-        return label_targets(labels, weights)
+        kind = "softmax" if labels is None and targets.models > 1 and self._couples() else targets.kind
+        task = task_of(X, targets, model._loss(), kind, (model._reading or {}).get("reading"))
+        return Problem(model, X, y, targets, targets.row_weights(), task, kind)
 
     def _keep_model(self, problem: Problem, found: Sequence[Found], asked: dict[str, Any], **penalty: Any) -> None:
         """Keeps what was found on all rows."""
@@ -95,13 +95,8 @@ class Chosen(_params.Estimator):
         model._means = None if model._reading else means_of(self, problem.X)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        model._trained = {"seed": asked["seed"], "rows": rows, "weighted": problem.targets.weighted, "schedule": asked["schedule"]}
-        model._trained |= {"offsets": problem.targets.offsets is not None, "solver": asked["solver"]}
+        model._remember(problem.targets, rows, problem.kind, **{name: asked[name] for name in ("seed", "schedule", "solver")})
         model._adopt(found, rows, asked["single"])
-        model._kind = problem.kind
-        model._as_sets = problem.targets.labels is not None and problem.targets.labels.as_sets
-        if problem.targets.classes is not None:
-            model.classes_ = problem.targets.classes
         self._found_model = model
         warn_if_far(found, asked["tolerance"])
 

@@ -12,12 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from lazyglm import _params
 from lazyglm._attributes import Seen
 from lazyglm._bases import ClassifierMixin, available_if
-from lazyglm._data import is_path, weights_of
+from lazyglm._data import weights_of
 from lazyglm._docs import SHARED
 from lazyglm._labels import LabelSets, label_sets
 from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
-from lazyglm._targets import Targets, label_targets, offset_keyword, warn_if_without_offsets
+from lazyglm._targets import Targets, label_targets, offset_keyword, targets_to_score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -105,9 +105,7 @@ class LinearClassifier(ClassifierMixin):
         float
             The accuracy.
         """
-        warn_if_without_offsets(self, offset)
-        if is_path(X) and y is None:
-            y = self._targets_of(X)
+        y = targets_to_score(self, X, y, offset)
         if self._kind != "labels":
             from sklearn.metrics import accuracy_score  # takes long to import, and is needed here alone
 
@@ -211,9 +209,9 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     multi_class : {'ovr', 'multinomial'}, default='ovr'
         More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax). The
         latter is for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs, and for 'newton'.
-    intercept_rate : float, default=1.0
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
-        falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
+    intercept_rate : float or None, default=None
+        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. None is the share of the features
+        that rows have, on average, and at least 0.01; so it is 1 for rows without zeros. Below 1, the rate begins at that of the weights.
 
     Attributes
     ----------
@@ -291,7 +289,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         solver: str = "sgd",
         scale: str | None = None,
         penalty_factor: ArrayLike | None = None,
-        intercept_rate: float = 1.0,
+        intercept_rate: float | None = None,
         multi_class: str = "ovr",
     ) -> None:
         self._keep(locals())
@@ -376,18 +374,21 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 
     def _targets(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Targets:
         if isinstance(y, LabelSets):
-            if self.class_weight is not None or self.multi_class == "multinomial":
-                raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
-            return label_targets(y, weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping))
+            return label_targets(self, y, weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping))
         if classes is None:
             check_classification_targets(y)
             classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        codes = np.searchsorted(classes, y)
-        wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
-        if wrong.any():
-            raise ValueError(f"y contains {y[wrong][0]!r}, which is not among the classes {classes!r}")
+        if len(classes) == 2:  # a byte per row: numbers of classes would be eight
+            second = y == classes[1]
+            known = second | (y == classes[0])
+        else:
+            codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+            known = classes[codes] == y
+        if not np.all(known):
+            word = y[~known][:1].tolist()[0]
+            raise ValueError(f"y contains {word!r}, which is not among the classes {classes.tolist()}; partial_fit takes new ones with classes=, beside all of these")
         of_class = None
         if self.class_weight is not None:
             of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
@@ -396,5 +397,5 @@ class SGDClassifier(LinearClassifier, LinearSGD):
             class_weights = None if of_class is None else [float(weight) for weight in of_class]
             return Targets(len(classes), codes.astype(np.float64), weights, class_weights, classes)
         if of_class is not None:
-            weights = of_class[codes] * (1.0 if weights is None else weights)
-        return Targets(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)
+            weights = np.where(second, of_class[1], of_class[0]) * (1.0 if weights is None else weights)
+        return Targets(1, np.where(second, 1.0, -1.0), weights, None, classes)

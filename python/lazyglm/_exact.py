@@ -99,14 +99,7 @@ class Exact(Chosen):
 
     alpha: float
     l1_ratio: float
-    penalty_factor: ArrayLike | None
-    positive: bool
-    lower: ArrayLike | None
-    upper: ArrayLike | None
-    exclude: Sequence[str | int] | ArrayLike | None
     warm_start: bool
-    quantile: float
-    power: float
 
     _rules: dict[str, _params.Rule]
     random_state = None  # nothing here is random

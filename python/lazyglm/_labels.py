@@ -30,9 +30,11 @@ class LabelSets(NamedTuple):
 def label_sets(y: Any, classes: Any = None) -> LabelSets | None:
     """The labels if y is an indicator matrix with several columns or a list of label sets, else None."""
     if sp.issparse(y) or (np.ndim(y) == 2 if hasattr(y, "shape") else _is_binary_table(y)):
-        table = sp.csr_matrix(y if sp.issparse(y) else np.asarray(y))
-        if table.shape[1] < 2:
+        if np.shape(y)[1] < 2:
             return None
+        if not sp.issparse(y) and np.asarray(y).dtype.kind not in "biuf":
+            raise ValueError("Unknown label type: y has several columns of words; give an indicator matrix, or a list of label sets")
+        table = sp.csr_matrix(y)
         if not np.all(np.isin(table.data, (0, 1))):
             raise ValueError("Unknown label type: y has several columns, and values other than 0 and 1 (or True and False)")
         table.eliminate_zeros()

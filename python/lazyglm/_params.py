@@ -152,7 +152,7 @@ COMMON: dict[str, Rule] = {
     "solver": one_of(*SOLVERS, *FORMER_NAMES),
     "scale": one_of("maxabs", "std", None),
     "penalty_factor": (factors, "one number per feature, or None"),
-    "intercept_rate": real(0, 1, open_low=True),
+    "intercept_rate": or_none(real(0, 1, open_low=True)),
 }
 
 

@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazyglm import _params
 from lazyglm._bases import RegressorMixin, available_if
-from lazyglm._data import is_path, weights_of
+from lazyglm._data import weights_of
 from lazyglm._docs import SHARED
 from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
-from lazyglm._targets import Targets, offset_keyword, warn_if_without_offsets
+from lazyglm._targets import Targets, offset_keyword, targets_to_score
 from lazyglm._warn import warn
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ class LinearRegressor(RegressorMixin):
         float
             R².
         """
-        warn_if_without_offsets(self, offset)
-        if is_path(X) and y is None:
-            y = self._targets_of(X)
+        y = targets_to_score(self, X, y, offset)
         from sklearn.metrics import r2_score  # takes long to import, and is needed here alone
 
         return float(r2_score(y, self.predict(X, **offset_keyword(offset)), sample_weight=sample_weight))
@@ -147,9 +145,9 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
         Scales the penalty of each feature; 0 removes it. Not for solver='sgd'.
-    intercept_rate : float, default=1.0
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
-        falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
+    intercept_rate : float or None, default=None
+        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. None is the share of the features
+        that rows have, on average, and at least 0.01; so it is 1 for rows without zeros. Below 1, the rate begins at that of the weights.
 
     Attributes
     ----------
@@ -225,7 +223,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         solver: str = "sgd",
         scale: str | None = None,
         penalty_factor: ArrayLike | None = None,
-        intercept_rate: float = 1.0,
+        intercept_rate: float | None = None,
     ) -> None:
         self._keep(locals())
 

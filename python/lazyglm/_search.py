@@ -65,13 +65,6 @@ class ElasticNetCV(PathPlots, WithBest):
     shuffle: bool
     method: str
     solver: str
-    penalty_factor: ArrayLike | None
-    positive: bool
-    lower: ArrayLike | None
-    upper: ArrayLike | None
-    exclude: Sequence[str | int] | ArrayLike | None
-    quantile: float
-    power: float
 
     n_splits_: int
     alpha_: float
@@ -172,7 +165,7 @@ class ElasticNetCV(PathPlots, WithBest):
         rows = np.arange(len(y))
         splits = [tuple(rows[part][present[part]] for part in split) for split in folds]
         if any(len(train) == 0 or len(test) == 0 for train, test in splits):
-            raise ValueError("cv has a split in which no row of some weight is trained on, or none is held out")
+            raise ValueError("cv has a split in which no row of some weight is trained on, or none is held out; shuffle the rows, or give a splitter that does")
         return splits  # type: ignore[return-value]
 
     def _minimisers(self, problem: Problem, splits: Any, ratios: Any, alphas: Any, asked: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
     solver: str
     scale: str | None
     penalty_factor: ArrayLike | None
-    intercept_rate: float
+    intercept_rate: float | None
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
@@ -172,12 +172,10 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         start = self._start(targets.models, X.shape[1], coef_init, intercept_init)
-        if _params.takes_rows(self.solver) and not (targets.models > 1 and _params.is_multinomial(self)):
+        if _params.takes_rows(self.solver) and self._kind_of(targets) != "softmax":
             self._fit_online(X, targets, *start)
         else:
             self._fit_solver(X, targets, None if coef_init is None and intercept_init is None else start)
-        if targets.classes is not None:
-            self.classes_ = targets.classes
         self._limits, self._thresholds = None, 0.0  # of a model file that was loaded
         self._warn_after_fit()
         return self
@@ -300,8 +298,7 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
         self, learners: list[Learner], X: Any, targets: Targets, *, held_out: Any = None, epochs: int, polish: bool = False
     ) -> None:
         """Goes through the rows, and takes over what was learnt: all of it, what was learnt until Ctrl-C or, if it fails, nothing."""
-        self._kind, labels = targets.kind, None if targets.labels is None or targets.models == 1 else targets.labels.rows
-        self._as_sets = targets.labels is not None and targets.labels.as_sets
+        labels = None if targets.labels is None or targets.models == 1 else targets.labels.rows
         options = {
             "loss": self._loss(),
             "learning_rate": self.learning_rate,
@@ -314,7 +311,7 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
             "threads": self._threads(),
-            "intercept_rate": float(self.intercept_rate),
+            "intercept_rate": None if self.intercept_rate is None else float(self.intercept_rate),
             "polish": polish,
         }
         before = max(learner.t for learner in learners)
@@ -335,12 +332,10 @@ class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Esti
         """Takes over learners, with the course of each."""
         self._learners, self._looked, self.dual_gap_, self.stop_reason_ = learners, Seen(), None, reason
         self._polished, self._tf_idf, self._file_bytes = None, None, None
-        self._trained = {"seed": seed, "rows": rows, "weighted": targets.weighted, "offsets": targets.offsets is not None}
+        self._remember(targets, rows, targets.kind, seed=seed)
         self.n_iter_ = max(len(losses) for losses, _, _ in outcomes) or learners[0].epochs
         self.t_ = 1.0 + max(learner.t for learner in learners)
         self._history([(losses, held) for losses, held, _ in outcomes], restart=restart)
-        if targets.classes is not None:
-            self.classes_ = targets.classes
 
     def _history(self, outcomes: list[tuple[list[float], list[float]]], *, restart: bool) -> None:
         losses = [np.array(losses) for losses, _ in outcomes]

@@ -15,6 +15,7 @@ from lazyglm._core import Task, scale_factors, solve
 from lazyglm._data import by_model, dense, lent, scaled, tf_idf
 from lazyglm._labels import check_learnable
 from lazyglm._params import refused, relative_gap
+from lazyglm._targets import Targets
 from lazyglm._warn import warn
 
 
@@ -128,6 +129,12 @@ def warn_if_far(found: Sequence[Found], tolerance: float) -> None:
         return
 
 
+def task_of(X: Any, targets: Targets, loss: str, kind: str, reading: str | None = None) -> Task:
+    """Rows and targets as the compiled part keeps them: one model, or several of a kind. A row counts alike for all of them."""
+    labels = None if targets.labels is None else targets.labels.arrays
+    return Task(lent(X), targets.values, targets.row_weights(), targets.offsets, loss, targets.models, kind, labels, reading)
+
+
 def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any], watch: Any = None) -> Found:
     """Trains one model of several, or all of them together."""
     heads, text, objectives, tf_idf, limits = solve(task, head, asked, watch)
@@ -178,22 +185,28 @@ class Solving:
 
     def _tasks(self: Any, X: Any, targets: Any) -> Any:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
-        loss, rows = self._loss(), lent(X)
-        if targets.labels is not None:
-            check_learnable(targets.labels, targets.weights)
-            task = Task(rows, targets.values, targets.weights, None, loss, targets.models, "labels", targets.labels.arrays, None)
+        loss, kind = self._loss(), self._kind_of(targets)
+        if kind == "softmax":
+            yield task_of(X, targets, loss, kind), None
+        elif targets.class_weights is None:
+            if targets.labels is not None:
+                check_learnable(targets.labels, targets.weights)
+            task = task_of(X, targets, loss, kind)
             yield from ((task, k) for k in range(targets.models))
-            return
-        if targets.models > 1 and _params.is_multinomial(self):
-            yield Task(rows, targets.values, targets.row_weights(), targets.offsets, loss, targets.models, "softmax", None, None), None
-            return
-        if targets.class_weights is None:
-            task = Task(rows, targets.values, targets.weights, targets.offsets, loss, targets.models, "ovr", None, None)
-            yield from ((task, k) for k in range(targets.models))
-            return
-        for k in range(targets.models):
-            signs, weights = targets.against_rest(k)
-            yield Task(rows, signs, weights, None, loss, 1, "ovr", None, None), 0
+        else:
+            for k in range(targets.models):
+                yield task_of(X, Targets(1, *targets.against_rest(k)), loss, kind), 0
+
+    def _kind_of(self: Any, targets: Any) -> str:
+        """How several models belong together: 'ovr', 'softmax' or 'labels'."""
+        return "softmax" if targets.models > 1 and _params.is_multinomial(self) else str(targets.kind)
+
+    def _remember(self: Any, targets: Any, rows: int, kind: str, **how: Any) -> None:
+        """Keeps what the targets are, and how they are learnt."""
+        self._trained = {"rows": rows, "weighted": targets.weighted, "offsets": targets.offsets is not None, **how}
+        self._kind, self._as_sets = kind, targets.as_sets
+        if targets.classes is not None:
+            self.classes_ = targets.classes
 
     def _fit_solver(self: Any, X: Any, targets: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
@@ -212,17 +225,13 @@ class Solving:
             with _show.watching(self, 1, _show.steps_of()) as watch:
                 found.append(trained(task, head, columns, asked, watch))
         warn_if_far(found, relative_gap(self.tol))
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": targets.weighted, "schedule": asked["schedule"], "solver": self.solver}
-        self._trained["offsets"] = targets.offsets is not None
+        self._remember(targets, X.shape[0], self._kind_of(targets), seed=seed, schedule=asked["schedule"], solver=self.solver)
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
-        self._kind = "softmax" if targets.models > 1 and _params.is_multinomial(self) else targets.kind
-        self._as_sets = targets.labels is not None and targets.labels.as_sets
 
     def _adopt(self: Any, found: Sequence[Found], rows: int, single: bool, factors: Any = None) -> None:
         """Takes over models that a solver has trained, one by one or all together."""
         coef = np.vstack([each.coef for each in found]) * (1.0 if factors is None else factors)
         intercept = [bias for each in found for bias in each.intercept]
-        self._kind = "ovr"
         self.n_iter_ = max(each.steps for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()

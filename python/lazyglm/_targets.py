@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lazyglm._data import offsets_of
+from lazyglm._data import is_path, offsets_of
 from lazyglm._labels import LabelSets
 from lazyglm._warn import warn
 
@@ -26,6 +26,11 @@ class Targets(NamedTuple):
     def kind(self) -> str:
         """How the models belong together: 'labels', or one for each class ('ovr')."""
         return "ovr" if self.labels is None else "labels"
+
+    @property
+    def as_sets(self) -> bool:
+        """Whether rows have sets of labels, which are predicted as sets."""
+        return self.labels is not None and bool(self.labels.as_sets)
 
     @property
     def weighted(self) -> bool:
@@ -52,8 +57,10 @@ class Targets(NamedTuple):
         return self._replace(offsets=offsets)
 
 
-def label_targets(labels: LabelSets, weights: Any) -> Targets:
+def label_targets(estimator: Any, labels: LabelSets, weights: Any) -> Targets:
     """What is to be learnt of labels: a model for each."""
+    if estimator.class_weight is not None or estimator.multi_class == "multinomial":
+        raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
     rows, several = labels.indicator.shape
     values = np.zeros(rows) if several > 1 else np.where(labels.indicator.toarray().ravel() > 0, 1.0, -1.0)
     return Targets(several, values, weights, None, labels.classes, None, labels)
@@ -64,8 +71,8 @@ def offset_keyword(offset: Any) -> dict[str, Any]:
     return {} if offset is None else {"offset": offset}
 
 
-def warn_if_without_offsets(estimator: Any, offset: Any) -> None:
-    """Warns of a score without offsets of a model that was trained with them."""
+def targets_to_score(estimator: Any, X: Any, y: Any, offset: Any) -> Any:
+    """The targets of rows that are scored, read from their file if they are in one. Warns of a model that was trained with offsets, without them."""
     trained = getattr(getattr(estimator, "_found_model", estimator), "_trained", {})
     if offset is None and trained.get("offsets"):
         warn(
@@ -73,3 +80,4 @@ def warn_if_without_offsets(estimator: Any, offset: Any) -> None:
             "passes them on with sklearn.set_config(enable_metadata_routing=True), set_fit_request(offset=True) and set_score_request(offset=True)",
             UserWarning,
         )
+    return estimator._targets_of(X) if is_path(X) and y is None else y

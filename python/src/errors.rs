@@ -65,44 +65,24 @@ pub fn warnings(notes: &[String]) -> Vec<String> {
     notes.iter().filter_map(|note| note.strip_prefix(WARNING)).map(|text| spelled(text, keyword)).collect()
 }
 
-/// What parameters are called in Python. Those that are not here are parameters of the program alone.
-const KEYWORDS: &[(Parameter, &str)] = &[
-    (Parameter::Average, "average"),
-    (Parameter::Categorical, "categorical"),
-    (Parameter::ClassWeight, "class_weight"),
-    (Parameter::Drop, "drop"),
+/// The parameters that Python calls by another name.
+const RENAMED: &[(Parameter, &str)] = &[
     (Parameter::Epochs, "max_iter"),
-    (Parameter::Eta0, "eta0"),
-    (Parameter::Exclude, "exclude"),
     (Parameter::Features, "n_features"),
     (Parameter::Folds, "cv"),
-    (Parameter::Format, "format"),
-    (Parameter::HashBits, "hash_bits"),
-    (Parameter::IndexBase, "index_base"),
     (Parameter::L1, "l1_ratio"), // with alpha: see `keyword`
     (Parameter::L2, "alpha"),
-    (Parameter::L1Ratio, "l1_ratio"),
-    (Parameter::Loss, "loss"),
-    (Parameter::Lower, "lower"),
-    (Parameter::Method, "method"),
-    (Parameter::Missing, "missing"),
     (Parameter::Multiclass, "multi_class"),
     (Parameter::Nonnegative, "positive"),
-    (Parameter::Offset, "offset"),
-    (Parameter::PenaltyFactor, "penalty_factor"),
-    (Parameter::Precision, "precision"),
     (Parameter::SampleWeights, "sample_weight"),
-    (Parameter::Scale, "scale"),
-    (Parameter::Schedule, "schedule"),
-    (Parameter::Solver, "solver"),
-    (Parameter::Target, "target"),
-    (Parameter::Text, "text"),
-    (Parameter::TextColumns, "text_columns"),
     (Parameter::Threads, "n_jobs"),
     (Parameter::Tolerance, "tol"),
-    (Parameter::Upper, "upper"),
     (Parameter::Validation, "validation_fraction"),
 ];
+
+/// Those that Python calls by the library's name. The rest are parameters of the program alone.
+const SAME: &str = "average categorical class_weight drop eta0 exclude format hash_bits index_base l1_ratio loss lower method \
+    missing offset penalty_factor precision scale schedule solver target text text_columns upper";
 
 /// A parameter as Python spells it: `max_iter`, `solver='sgd'`.
 pub fn keyword(parameter: Parameter, value: Option<&str>) -> String {
@@ -118,11 +98,11 @@ pub fn keyword(parameter: Parameter, value: Option<&str>) -> String {
         (Parameter::Loss, Some("logistic")) => return "loss='log_loss'".to_string(),
         _ => {}
     }
-    let known = KEYWORDS.iter().find(|(known, _)| *known == parameter);
-    match (known, value) {
-        (Some((_, name)), None) => name.to_string(),
-        (Some((_, name)), Some(value)) if value.parse::<f64>().is_ok() => format!("{name}={value}"),
-        (Some((_, name)), Some(value)) => format!("{name}='{value}'"),
+    let renamed = RENAMED.iter().find(|(known, _)| *known == parameter).map(|(_, name)| *name);
+    match (renamed.or_else(|| SAME.split(' ').find(|name| *name == parameter.name())), value) {
+        (Some(name), None) => name.to_string(),
+        (Some(name), Some(value)) if value.parse::<f64>().is_ok() => format!("{name}={value}"),
+        (Some(name), Some(value)) => format!("{name}='{value}'"),
         (None, value) => {
             let flag = match parameter {
                 Parameter::Prediction => "as".to_string(),

@@ -2,16 +2,17 @@
 
 use crate::errors::{Pythons, raised};
 use crate::learner::Learner;
-use crate::matrix::{Changed, MatrixArrays};
+use crate::matrix::{MatrixArrays, optional};
 use crate::task::order;
 use lazyglm::loss;
+use lazyglm::optim::bias_rate::BiasRule;
 use lazyglm::optim::resumable::Resumable;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::lent::Lent;
 use lazyglm::problem::source::Sequence;
 use lazyglm::problem::task::check_targets;
 use lazyglm::train::estimator::Call;
-use lazyglm::train::plateau::EpochFigures;
+use lazyglm::train::plateau::{Course, EpochFigures};
 use lazyglm::train::polish::Polished;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -31,7 +32,7 @@ pub struct Options {
     shuffle: bool,
     seed: u64,
     threads: usize,
-    intercept_rate: f64, // as a multiple of the rate of the weights
+    intercept_rate: Option<f64>, // as a multiple of the rate of the weights
     polish: bool,
 }
 
@@ -60,16 +61,14 @@ pub fn learn<'py>(
     options: Options,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Outcome<'py>>> {
-    let (changed, pythons) = (Changed::default(), Pythons::default());
-    let slices = x.slices()?;
-    let targets = y.as_slice()?;
-    let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-    let offsets = offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?;
-    let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
+    let pythons = Pythons::default();
+    let (targets, weights, offsets) = (y.as_slice()?, optional(&weights)?, optional(&offsets)?);
+    let held_out = optional(&held_out)?;
     let mut held: Vec<PyRefMut<Learner>> =
         learners.iter().map(|learner| learner.try_borrow_mut()).collect::<Result<_, _>>()?;
     let mut models: Vec<&mut Resumable> = held.iter_mut().map(|learner| &mut learner.0).collect();
-    models.iter_mut().for_each(|model| model.set_bias_rate(options.intercept_rate));
+    let rule = options.intercept_rate.map_or(BiasRule::ByDensity, BiasRule::Fixed);
+    models.iter_mut().for_each(|model| model.set_bias_rule(rule));
     let loss = loss::clipped(loss::parse(&options.loss).map_err(raised)?);
     let Options { eta0, alpha, power_t, epochs, tol, patience, threads, .. } = options;
     let tell = |k: usize, figures: &EpochFigures| {
@@ -79,46 +78,41 @@ pub fn learn<'py>(
             watch.as_ref().map_or(Ok(()), |watch| watch.call1(py, figures).map(drop))
         }))
     };
-    let look = || pythons.look();
-    let outcomes = py.detach(|| {
-        changed.guard(|| {
-            let matrix = slices.checked(&changed)?;
-            matrix.lend(&changed, |rows| {
-                let lent = Lent { targets, weights, offsets, ..rows };
-                lent.check_lengths(matrix.rows())?;
-                let (subset, held_rows) = lent.split(held_out)?;
-                check_targets(targets, &*loss, models.len())?;
-                let call = Call {
-                    loss: &*loss,
-                    rate: Rate { name: &options.learning_rate, eta0, alpha, power_t },
-                    lent: Lent { subset: subset.as_deref(), ..lent },
-                    held_rows: held_rows.as_deref(),
-                    labels: labels.as_ref().map(|(ends, rows)| (&ends[..], &rows[..])),
-                    class_weights: class_weights.as_deref(),
-                    sequence: Sequence { order: order(options.shuffle), seed: options.seed },
-                    epochs,
-                    tol,
-                    patience,
-                    threads,
-                    tell: watch.is_some().then_some(&tell),
-                    look: &look,
-                };
-                let courses = call.fit(&mut models)?;
-                let polished = match options.polish {
-                    true => call.polished(&models)?.into_iter().map(Some).collect(),
-                    false => vec![None; models.len()],
-                };
-                Ok(courses.into_iter().zip(polished).collect::<Vec<_>>())
-            })
+    let outcomes = x.detached(py, |matrix| {
+        matrix.lend(|rows| {
+            let lent = Lent { targets, weights, offsets, ..rows };
+            lent.check_lengths(matrix.rows())?;
+            let (subset, held_rows) = lent.split(held_out)?;
+            check_targets(targets, &*loss, models.len())?;
+            let call = Call {
+                loss: &*loss,
+                rate: Rate { name: &options.learning_rate, eta0, alpha, power_t },
+                lent: Lent { subset: subset.as_deref(), ..lent },
+                held_rows: held_rows.as_deref(),
+                labels: labels.as_ref().map(|(ends, rows)| (&ends[..], &rows[..])),
+                class_weights: class_weights.as_deref(),
+                sequence: Sequence { order: order(options.shuffle), seed: options.seed },
+                epochs,
+                tol,
+                patience,
+                threads,
+                tell: watch.is_some().then_some(&tell),
+                look: &|| pythons.look(),
+            };
+            let courses = call.fit(&mut models)?;
+            let polished = match options.polish {
+                true => call.polished(&models)?.into_iter().map(Some).collect(),
+                false => vec![None; models.len()],
+            };
+            Ok(courses.into_iter().zip(polished).collect::<Vec<_>>())
         })
     });
     let arrays = |polished: Polished| {
         let Polished { columns, weights, bias } = polished;
         (PyArray1::from_vec(py, columns), PyArray1::from_vec(py, weights), bias)
     };
-    let outcomes = outcomes.map_err(|error| pythons.or(error))?;
-    Ok(outcomes
-        .into_iter()
-        .map(|(course, polished)| (course.losses, course.scores, polished.map(arrays)))
-        .collect())
+    let outcomes = outcomes?.map_err(|error| pythons.or(error))?;
+    let outcome =
+        |(course, polished): (Course, Option<_>)| (course.losses, course.scores, polished.map(arrays));
+    Ok(outcomes.into_iter().map(outcome).collect())
 }

@@ -2,19 +2,19 @@
 //!
 //! | lent | as |
 //! |---|---|
-//! | CSR, 32-bit indices that rise in each row | [`Matrix::Sorted`]: rows are learnt where they lie |
-//! | CSR, 64-bit indices, or unsorted, or with duplicates | [`Matrix::Loose`]: a window of rows at a time is put in order |
-//! | dense | [`Matrix::Dense32`], [`Matrix::Dense64`]: the same, without its zeros |
+//! | CSR, 32-bit indices that rise in each row | [`Kind::Sorted`]: rows are learnt where they lie |
+//! | CSR, 64-bit indices, or unsorted, or with duplicates | [`Kind::Loose`]: a window of rows at a time is put in order |
+//! | dense | [`Kind::Dense`]: the same, without its zeros |
 //!
 //! Everything is checked in the call that uses it. Another thread of Python may write to the arrays while the call lasts, for
 //! it does not hold the interpreter's lock: so ids are looked at again where they are used, and [`Changed`] says what came of it.
 
-pub use lazyglm::data::rows::Changed;
+use lazyglm::data::rows::Changed;
 use lazyglm::data::rows::csr::{CheckedCsr, Csr, Ids, not_finite};
 use lazyglm::problem::lent::{Lent, LentRows};
 use lazyglm::{Error, Place, Result, RowsRef, Value, ValuesRef};
 use numpy::ndarray::ArrayView2;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -46,28 +46,28 @@ pub enum LentValues<'py> {
     F64(PyReadonlyArray1<'py, f64>),
 }
 
-/// The same as slices, not checked yet.
+/// A dense array of any strides.
 #[derive(Clone, Copy)]
-pub enum Slices<'a> {
-    /// CSR.
-    Csr(Csr<'a>),
-    /// Dense, single precision.
-    Dense32(ArrayView2<'a, f32>),
-    /// Dense, double precision.
-    Dense64(ArrayView2<'a, f64>),
+enum Dense<'a> {
+    F32(ArrayView2<'a, f32>),
+    F64(ArrayView2<'a, f64>),
 }
 
 /// A matrix whose every index has been checked.
 #[derive(Clone, Copy)]
-pub enum Matrix<'a> {
+pub struct Matrix<'a> {
+    kind: Kind<'a>,
+    /// Whether it was seen to change since.
+    pub changed: &'a Changed,
+}
+
+#[derive(Clone, Copy)]
+enum Kind<'a> {
     /// Rows as the library wants them.
     Sorted(RowsRef<'a>),
-    /// CSR whose rows must be put in order first; and whether it was seen to change.
-    Loose(Csr<'a>, &'a Changed),
-    /// Dense, single precision.
-    Dense32(ArrayView2<'a, f32>),
-    /// Dense, double precision.
-    Dense64(ArrayView2<'a, f64>),
+    /// CSR whose rows must be put in order first, or that is not checked yet.
+    Loose(Csr<'a>),
+    Dense(Dense<'a>),
 }
 
 impl<'py> FromPyObject<'_, 'py> for MatrixArrays<'py> {
@@ -87,10 +87,19 @@ impl<'py> FromPyObject<'_, 'py> for MatrixArrays<'py> {
 }
 
 impl MatrixArrays<'_> {
-    /// The arrays as slices.
-    pub fn slices(&self) -> PyResult<Slices<'_>> {
+    /// Does something with the matrix, whose every index is checked, without the interpreter's lock.
+    pub fn detached<T: Send>(
+        &self,
+        py: Python,
+        work: impl FnOnce(Matrix) -> Result<T> + Send,
+    ) -> PyResult<Result<T>> {
+        let (changed, kind) = (Changed::default(), self.slices()?);
+        Ok(py.detach(|| changed.guard(|| work(Matrix { kind, changed: &changed }.checked()?))))
+    }
+
+    fn slices(&self) -> PyResult<Kind<'_>> {
         Ok(match self {
-            MatrixArrays::Csr(offsets, ids, values, columns) => Slices::Csr(Csr {
+            MatrixArrays::Csr(offsets, ids, values, columns) => Kind::Loose(Csr {
                 offsets: offsets.as_slice()?,
                 ids: match ids {
                     LentIds::Narrow(ids) => Ids::U32(ids.as_slice()?),
@@ -102,63 +111,78 @@ impl MatrixArrays<'_> {
                 },
                 columns: *columns,
             }),
-            MatrixArrays::Dense32(dense) => Slices::Dense32(dense.as_array()),
-            MatrixArrays::Dense64(dense) => Slices::Dense64(dense.as_array()),
+            MatrixArrays::Dense32(dense) => Kind::Dense(Dense::F32(dense.as_array())),
+            MatrixArrays::Dense64(dense) => Kind::Dense(Dense::F64(dense.as_array())),
         })
     }
 }
 
-impl<'a> Slices<'a> {
+impl<'a> Matrix<'a> {
     /// Checks every index and every value.
-    pub fn checked(self, changed: &'a Changed) -> Result<Matrix<'a>> {
-        let matrix = match self {
-            Slices::Csr(csr) => match csr.checked(&changed.0)? {
-                CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
-                CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
-            },
-            Slices::Dense32(dense) if dense.iter().all(|x| x.is_finite()) => Matrix::Dense32(dense),
-            Slices::Dense64(dense) if dense.iter().all(|x| x.is_finite()) => Matrix::Dense64(dense),
-            Slices::Dense32(_) | Slices::Dense64(_) => return Err(not_finite()),
+    fn checked(mut self) -> Result<Matrix<'a>> {
+        let finite = match self.kind {
+            Kind::Dense(Dense::F32(dense)) => dense.iter().all(|x| x.is_finite()),
+            Kind::Dense(Dense::F64(dense)) => dense.iter().all(|x| x.is_finite()),
+            Kind::Sorted(_) => true,
+            Kind::Loose(csr) => {
+                self.kind = match csr.checked(&self.changed.0)? {
+                    CheckedCsr::Sorted(rows) => Kind::Sorted(rows),
+                    CheckedCsr::Loose(csr) => Kind::Loose(csr),
+                };
+                true
+            }
         };
-        if matrix.rows() > u32::MAX as usize || matrix.columns() > 1 << 32 {
-            let what = "there are more than 2³² rows or columns";
-            return Err(Error::data(Place::file("X"), what, "split the matrix"));
+        match self.shape() {
+            _ if !finite => Err(not_finite()),
+            (rows, columns) if rows > u32::MAX as usize || columns > 1 << 32 => {
+                let what = "there are more than 2³² rows or columns";
+                Err(Error::data(Place::file("X"), what, "split the matrix"))
+            }
+            _ => Ok(self),
         }
-        Ok(matrix)
     }
-}
 
-impl Matrix<'_> {
+    /// The number of rows, and of columns.
+    fn shape(&self) -> (usize, usize) {
+        match self.kind {
+            Kind::Sorted(rows) => (rows.len(), rows.columns()),
+            Kind::Loose(csr) => (csr.offsets.len() - 1, csr.columns),
+            Kind::Dense(Dense::F32(dense)) => dense.dim(),
+            Kind::Dense(Dense::F64(dense)) => dense.dim(),
+        }
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        match self {
-            Matrix::Sorted(rows) => rows.len(),
-            Matrix::Loose(csr, _) => csr.offsets.len() - 1,
-            Matrix::Dense32(dense) => dense.nrows(),
-            Matrix::Dense64(dense) => dense.nrows(),
-        }
+        self.shape().0
     }
 
     /// How many columns there are.
     pub fn columns(&self) -> usize {
-        match self {
-            Matrix::Sorted(rows) => rows.columns(),
-            Matrix::Loose(csr, _) => csr.columns,
-            Matrix::Dense32(dense) => dense.ncols(),
-            Matrix::Dense64(dense) => dense.ncols(),
-        }
+        self.shape().1
+    }
+
+    /// Whether it is an array, not rows that list their features.
+    pub fn is_dense(&self) -> bool {
+        matches!(self.kind, Kind::Dense(_))
+    }
+
+    /// The rows where they lie, if they are in order.
+    pub fn sorted(&self) -> Option<RowsRef<'a>> {
+        if let Kind::Sorted(rows) = self.kind { Some(rows) } else { None }
     }
 
     /// Lends the matrix as rows that a solver can learn, with targets of zero.
-    pub fn lend<T>(&self, changed: &Changed, work: impl FnOnce(Lent) -> T) -> T {
-        let (targets, check) = (vec![0.0; self.rows()], &|| changed.check());
+    pub fn lend<T>(&self, work: impl FnOnce(Lent) -> T) -> T {
+        let ((rows, columns), changed) = (self.shape(), self.changed);
+        let (targets, check) = (vec![0.0; rows], &|| changed.check());
         let lent = |rows| {
-            let (columns, targets) = (self.columns(), &targets[..]);
+            let targets = &targets[..];
             work(Lent { rows, columns, targets, weights: None, offsets: None, subset: None, check })
         };
-        match *self {
-            Matrix::Sorted(rows) => lent(LentRows::Sorted(rows)),
-            Matrix::Loose(csr, _) => match csr.values {
+        match self.kind {
+            Kind::Sorted(rows) => lent(LentRows::Sorted(rows)),
+            Kind::Loose(csr) => match csr.values {
                 ValuesRef::F32(values) => lent(LentRows::F32(&|row, pairs| {
                     csr.gather(values, row, &changed.0, pairs, |x| x as f32);
                 })),
@@ -166,30 +190,38 @@ impl Matrix<'_> {
                     lent(LentRows::F64(&|row, pairs| csr.gather(values, row, &changed.0, pairs, |x| x)))
                 }
             },
-            Matrix::Dense32(dense) => lent(LentRows::F32(&|row, pairs| without_zeros(dense, row, pairs))),
-            Matrix::Dense64(dense) => lent(LentRows::F64(&|row, pairs| without_zeros(dense, row, pairs))),
+            Kind::Dense(Dense::F32(dense)) => lent(LentRows::F32(&|row, pairs| nonzeros(dense, row, pairs))),
+            Kind::Dense(Dense::F64(dense)) => lent(LentRows::F64(&|row, pairs| nonzeros(dense, row, pairs))),
         }
     }
 
     /// Calls `see(column, value)` for what is stored in a row, in the order in which it is stored.
     pub fn for_each(&self, row: usize, mut see: impl FnMut(usize, f64)) {
-        match self {
-            Matrix::Sorted(rows) => rows.for_each(row, see),
-            Matrix::Loose(csr, changed) => match csr.values {
+        let seen = &self.changed.0;
+        match self.kind {
+            Kind::Sorted(rows) => rows.for_each(row, see),
+            Kind::Loose(csr) => match csr.values {
                 ValuesRef::F32(values) => {
-                    csr.for_each(values, row, &changed.0, |id, x| see(id as usize, f64::from(x)));
+                    csr.for_each(values, row, seen, |id, x| see(id as usize, f64::from(x)))
                 }
-                ValuesRef::F64(values) => csr.for_each(values, row, &changed.0, |id, x| see(id as usize, x)),
+                ValuesRef::F64(values) => csr.for_each(values, row, seen, |id, x| see(id as usize, x)),
             },
-            Matrix::Dense32(dense) => {
-                dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, f64::from(x)))
-            }
-            Matrix::Dense64(dense) => dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, x)),
+            Kind::Dense(Dense::F32(dense)) => each(dense, row, see),
+            Kind::Dense(Dense::F64(dense)) => each(dense, row, see),
         }
     }
 }
 
-fn without_zeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {
+fn each<V: Value>(dense: ArrayView2<V>, row: usize, mut see: impl FnMut(usize, f64)) {
+    dense.row(row).iter().enumerate().for_each(|(j, x)| see(j, x.to_f64()));
+}
+
+fn nonzeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {
     let columns = 0..dense.ncols() as u32;
     pairs.extend(columns.zip(dense.row(row).iter().copied()).filter(|(_, x)| x.to_f64() != 0.0));
+}
+
+/// The numbers of an array, if there is one.
+pub fn optional<'a, T: Element>(array: &'a Option<PyReadonlyArray1<T>>) -> PyResult<Option<&'a [T]>> {
+    Ok(array.as_ref().map(|array| array.as_slice()).transpose()?)
 }

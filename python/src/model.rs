@@ -2,7 +2,7 @@
 
 use crate::errors::{raised, warnings};
 use crate::json::{Json, plain, text};
-use crate::matrix::{Changed, MatrixArrays};
+use crate::matrix::MatrixArrays;
 use crate::task::Asked;
 use lazyglm::data::scaling::CountScaling;
 use lazyglm::model::coefficients::Coefficients;
@@ -91,16 +91,12 @@ pub fn score_rows<'py>(
     x: MatrixArrays,
     model: Scored,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (changed, slices) = (Changed::default(), x.slices()?);
     let model = model.model().map_err(raised)?;
-    let scores = py.detach(|| {
-        changed.guard(|| {
-            let matrix = slices.checked(&changed)?;
-            let rows = matrix.lend(&changed, |rows| rows.to_rows(model.counting.index_base))?;
-            Ok(model.score_rows(rows.borrow()))
-        })
+    let scores = x.detached(py, |matrix| {
+        let rows = matrix.lend(|rows| rows.to_rows(model.counting.index_base))?;
+        Ok(model.score_rows(rows.borrow()))
     });
-    Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
+    Ok(PyArray1::from_vec(py, scores?.map_err(raised)?))
 }
 
 /// The scores of the rows of a file, read as the training data were, head after head for each row; and the reader's warnings.
@@ -137,7 +133,6 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     read.set_item("bytes", bytes.map(|bytes| PyBytes::new(py, &bytes)))?;
     read.set_item("limits", model.limits)?;
     read.set_item("thresholds", heads.and_then(|heads| heads.thresholds.clone()))?;
-
     read.set_item("index_base", model.counting.index_base)?;
     read.set_item("columns", model.counting.count)?;
     read.set_item("reading", text(&model.reading)?)?;

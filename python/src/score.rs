@@ -2,7 +2,7 @@
 //! several the bias comes last.
 
 use crate::errors::raised;
-use crate::matrix::{Changed, Matrix, MatrixArrays};
+use crate::matrix::{Matrix, MatrixArrays};
 use lazyglm::{Error, Place, Scorer};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -20,36 +20,32 @@ pub fn scores<'py>(
     intercept: PyReadonlyArray1<'py, f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let changed = Changed::default();
-    let (slices, weights, bias) = (x.slices()?, coef.as_slice()?, intercept.as_slice()?);
+    let (weights, bias) = (coef.as_slice()?, intercept.as_slice()?);
     let [models, columns] = [coef.shape()[0], coef.shape()[1]];
-    let found = py.detach(|| {
-        changed.guard(|| {
-            let matrix = slices.checked(&changed)?;
-            if matrix.columns() != columns || bias.len() != models {
-                let what = format!("X has {} features, and the model {columns}", matrix.columns());
-                return Err(Error::data(Place::file("X"), what, "give data like those it was trained on"));
-            }
-            let mut scores = vec![0.0; matrix.rows() * models];
-            let each = matrix.rows().div_ceil(threads.max(1)).max(SOME);
-            std::thread::scope(|scope| {
-                for (part, scores) in scores.chunks_mut((each * models).max(1)).enumerate() {
-                    let mut work = move || score_rows(&matrix, part * each, weights, bias, scores);
-                    match each < matrix.rows() {
-                        true => drop(scope.spawn(work)),
-                        false => work(),
-                    }
+    let found = x.detached(py, |matrix| {
+        if matrix.columns() != columns || bias.len() != models {
+            let what = format!("X has {} features, and the model {columns}", matrix.columns());
+            return Err(Error::data(Place::file("X"), what, "give data like those it was trained on"));
+        }
+        let mut scores = vec![0.0; matrix.rows() * models];
+        let each = matrix.rows().div_ceil(threads.max(1)).max(SOME);
+        std::thread::scope(|scope| {
+            for (part, scores) in scores.chunks_mut((each * models).max(1)).enumerate() {
+                let mut work = move || score_rows(&matrix, part * each, weights, bias, scores);
+                match each < matrix.rows() {
+                    true => drop(scope.spawn(work)),
+                    false => work(),
                 }
-            });
-            changed.check()?;
-            if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
-                let row = Place::file(format!("X, row {}", at / models)); // counted from 0, as Python does
-                Scorer::check_finite(&scores[at..=at], || row)?;
             }
-            Ok((matrix.rows(), scores))
-        })
+        });
+        matrix.changed.check()?;
+        if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
+            let row = Place::file(format!("X, row {}", at / models)); // counted from 0, as Python does
+            Scorer::check_finite(&scores[at..=at], || row)?;
+        }
+        Ok((matrix.rows(), scores))
     });
-    let (rows, found) = found.map_err(raised)?;
+    let (rows, found) = found?.map_err(raised)?;
     let found = PyArray1::from_vec(py, found);
     found.call_method1("reshape", ((rows, models),))?.extract().map_err(Into::into)
 }

@@ -3,7 +3,7 @@
 //! A shard is `(matrix, targets, weights or None)`, its rows in order (see `lazyglm.distributed`); answers are new arrays.
 
 use crate::errors::raised;
-use crate::matrix::{Changed, Matrix, MatrixArrays};
+use crate::matrix::{MatrixArrays, optional};
 use lazyglm::optim::shard::{self, Local, Move, Point, check_columns, refused, smooth_loss};
 use lazyglm::{ElasticNet, Examples, Loss, Result, WeightedPenalty, loss};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -39,27 +39,17 @@ pub struct Told<'py> {
 impl Shard<'_> {
     /// Checks everything and answers, without the lock of Python.
     fn ask<T: Send>(&self, py: Python, answer: impl FnOnce(Examples) -> Result<T> + Send) -> PyResult<T> {
-        let changed = Changed::default();
-        let (slices, targets) = (self.0.slices()?, self.1.as_slice()?);
-        let weights = self.2.as_ref().map(|weights| weights.as_slice()).transpose()?;
-        let found = py.detach(|| {
-            changed.guard(|| {
-                let found = match slices.checked(&changed)? {
-                    Matrix::Sorted(rows) => answer(Examples::new(rows, targets, weights)?),
-                    _ => {
-                        let what = "the rows of a shard are not in order";
-                        Err(refused(what, "make it by lazyglm.distributed.pack"))
-                    }
-                };
-                changed.check()?;
-                found
-            })
+        let (targets, weights) = (self.1.as_slice()?, optional(&self.2)?);
+        let found = self.0.detached(py, |matrix| {
+            let what = "the rows of a shard are not in order";
+            let rows = matrix.sorted().ok_or_else(|| refused(what, "make it by lazyglm.distributed.pack"))?;
+            let found = answer(Examples::new(rows, targets, weights)?);
+            matrix.changed.check()?;
+            found
         });
-        found.map_err(raised)
+        found?.map_err(raised)
     }
-}
 
-impl Shard<'_> {
     /// The same at a point, with a smooth loss; the point must have one weight per column.
     fn ask_at<T: Send>(
         &self,
@@ -144,12 +134,12 @@ pub fn line_losses<'py>(
     to: Spot<'py>,
     thetas: Vec<f64>,
 ) -> PyResult<Array<'py>> {
-    let (loss, from, to) = (smooth_loss(loss).map_err(raised)?, start.point()?, to.point()?);
-    let losses = shard.ask(py, |examples| {
-        check_columns(examples, &[from.weights.len(), to.weights.len()])?;
-        Ok(shard::line_losses(examples, &*loss, from, to, &thetas))
+    let to = to.point()?;
+    let losses = shard.ask_at(py, loss, &start, |examples, loss, from| {
+        check_columns(examples, &[to.weights.len()])?;
+        Ok(shard::line_losses(examples, loss, from, to, &thetas))
     })?;
-    Ok(PyArray1::from_vec(py, losses))
+    Ok(PyArray1::from_vec(py, losses.map_err(raised)?))
 }
 
 /// Σωℓ′ at moves of the bias: see [`shard::slope_sums`].
@@ -174,8 +164,7 @@ pub fn second_derivatives<'py>(
     loss: &str,
     at: Spot<'py>,
 ) -> PyResult<Array<'py>> {
-    let found = shard.ask_at(py, loss, &at, shard::second_derivatives)?;
-    Ok(PyArray1::from_vec(py, found))
+    Ok(PyArray1::from_vec(py, shard.ask_at(py, loss, &at, shard::second_derivatives)?))
 }
 
 /// Σωu, Σωℓ* of shares, and the gradient of u: see [`shard::dual_sums`].

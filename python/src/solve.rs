@@ -102,17 +102,15 @@ pub fn exact_path<'py>(
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     task.0.select_head(None);
-    let sequences =
-        sequences.iter().map(|penalties| nets(penalties)).collect::<Result<_>>().map_err(raised)?;
+    let sequences = sequences.iter().map(|penalties| nets(penalties)).collect::<PyResult<_>>()?;
     let held = held(&splits)?;
     let found = task.run(py, &asked, watch, move |task, settings, tell| {
-        let metric = Metric::Loss;
         let path = ExactPath {
             task,
             held,
             settings,
             sequences,
-            metric,
+            metric: Metric::Loss,
             may_end,
             max_features,
             refine: false,
@@ -165,7 +163,7 @@ pub fn search<'py>(
     asked: Asked,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (nets, held) = (nets(&penalties).map_err(raised)?, held(&splits)?);
+    let (nets, held) = (nets(&penalties)?, held(&splits)?);
     let mut eta0 = None;
     let mut outcomes = Vec::with_capacity(task.0.heads);
     for head in 0..task.0.heads {
@@ -222,7 +220,7 @@ pub fn path<'py>(
     asked: Asked,
 ) -> PyResult<Vec<HeadArrays<'py>>> {
     task.0.select_head(Some(head));
-    let nets = nets(&penalties).map_err(raised)?;
+    let nets = nets(&penalties)?;
     let trained = task.run(py, &asked, None, move |task, settings, _| {
         let points = points(nets, settings.eta0.unwrap_or(f64::NAN));
         tune::path(task, None, settings, &points, room())
@@ -234,8 +232,8 @@ pub fn path<'py>(
     Ok(arrays(py, trained.into_iter().map(head).collect()))
 }
 
-fn nets(penalties: &[(f64, f64)]) -> Result<Vec<ElasticNet>> {
-    penalties.iter().map(|&(l1, l2)| ElasticNet::new(l1, l2)).collect()
+fn nets(penalties: &[(f64, f64)]) -> PyResult<Vec<ElasticNet>> {
+    penalties.iter().map(|&(l1, l2)| ElasticNet::new(l1, l2).map_err(raised)).collect()
 }
 
 fn points(nets: Vec<ElasticNet>, eta0: f64) -> Vec<Point> {

@@ -6,7 +6,7 @@
 
 use crate::errors::raised;
 use crate::json::Json;
-use crate::matrix::{Changed, MatrixArrays, Slices};
+use crate::matrix::{MatrixArrays, optional};
 use crate::model::read_config;
 use lazyglm::problem::lent::Lent;
 use lazyglm::problem::task::{ArrayTask, Arrays};
@@ -126,34 +126,25 @@ impl Task {
         labels: Option<(PyReadonlyArray1<i64>, PyReadonlyArray1<i64>)>,
         reading: Option<&str>,
     ) -> PyResult<Task> {
-        let changed = Changed::default();
-        let slices = x.slices()?;
-        let targets = y.as_slice()?;
-        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-        let offsets = offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?;
+        let (targets, weights, offsets) = (y.as_slice()?, optional(&weights)?, optional(&offsets)?);
         let labels = match &labels {
             Some((ends, ids)) => Some((ends.as_slice()?, ids.as_slice()?)),
             None => None,
         };
-        let made = py.detach(|| {
-            changed.guard(|| {
-                let (loss, kind) = (loss::parse(loss)?, kind.0);
-                let matrix = slices.checked(&changed)?;
-                let rows = matrix.lend(&changed, |rows| {
-                    Lent { targets, weights, ..rows }.check_lengths(matrix.rows())?;
-                    rows.to_rows(0)
-                })?;
-                let reading = match (reading, &slices) {
-                    (Some(text), _) => read_config(text)?,
-                    (None, Slices::Csr(_)) => ReadConfig::default(), // rows that list their features
-                    (None, _) => ReadConfig::table(&[], &[]),
-                };
-                Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind }
-                    .task()
-                    .map(Task)
-            })
+        let made = x.detached(py, |matrix| {
+            let (loss, kind) = (loss::parse(loss)?, kind.0);
+            let rows = matrix.lend(|rows| {
+                Lent { targets, weights, ..rows }.check_lengths(matrix.rows())?;
+                rows.to_rows(0)
+            })?;
+            let reading = match reading {
+                Some(text) => read_config(text)?,
+                None if matrix.is_dense() => ReadConfig::table(&[], &[]),
+                None => ReadConfig::default(), // rows that list their features
+            };
+            Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind }.task().map(Task)
         });
-        made.map_err(raised)
+        made?.map_err(raised)
     }
 
     /// The mean weight of the rows; a weight is divided by it, and so is the penalty of those who keep to theirs.

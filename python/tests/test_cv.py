@@ -42,7 +42,7 @@ def test_a_lane_is_the_model_it_would_be_alone(classes):
     X, y, _ = data(classes=classes)
     alphas, cv = [0.1, 0.01, 0.001], StratifiedKFold(3)
     options = dict(loss="log_loss", max_iter=4, shuffle=False, fit_intercept=True)
-    single = dict(penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None)
+    single = dict(penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None, intercept_rate=1)
     lanes = dict(solver="sgd", schedule="constant", eta0=0.1)
     search = ElasticNetClassifierCV(**options, **lanes, l1_ratio=[0.2, 0.9], alphas=alphas, cv=cv).fit(X, y)
     assert len(search.cv_results_["params"]) == 6

@@ -65,7 +65,7 @@ def test_learning_is_the_programs(file, precision, order):
     theirs = lazyglm.load(file.parent / "model")
     ours = SGDClassifier(
         "log_loss", penalty="elasticnet", alpha=1e-3, l1_ratio=0.2, learning_rate="constant", eta0=0.1, max_iter=3, tol=None,
-        random_state=7, shuffle=order == "shuffled", precision=precision,
+        random_state=7, shuffle=order == "shuffled", precision=precision, intercept_rate=1,
     )  # fmt: skip
     X, y = load_svmlight_file(str(file), n_features=30, dtype=np.float32 if precision == "f32" else np.float64)
     ours.fit(X, y)

@@ -36,7 +36,7 @@ UNUSED: dict[str, Any] = {
     "method": "fobos",
     "scale": None,
     "penalty_factor": None,
-    "intercept_rate": 1.0,
+    "intercept_rate": None,
     "multi_class": "ovr",
 }
 #: Those of the rate, which comes from the data: words, and no error.
@@ -200,7 +200,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         eta0: float = 0.01, power_t: float = 0.5, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, class_weight: dict[Any, float] | str | None = None, warm_start: bool = False,
         average: bool | int = False, method: str = "fobos", precision: str | None = None, progress: bool = False,
-        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float = 1.0, multi_class: str = "ovr",
+        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float | None = None, multi_class: str = "ovr",
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
         self._keep(locals())
@@ -252,7 +252,7 @@ class DaskSGDRegressor(DaskLinear, SGDRegressor):
         warm_start: bool = False, average: bool | int = False, quantile: float = 0.5, power: float = 1.5,
         n_jobs: int | None = None, method: str = "fobos",
         precision: str | None = None, progress: bool = False, scale: str | None = None, penalty_factor: Any = None,
-        intercept_rate: float = 1.0,
+        intercept_rate: float | None = None,
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
         self._keep(locals())

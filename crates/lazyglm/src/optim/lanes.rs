@@ -10,9 +10,10 @@
 //! The lanes of a block train on the same rows and share t; each has its own λ, rate, bias and targets. In f64, a lane has
 //! the bits of [`super::sgd`] alone. A lane that diverges (NaN or infinity) is stopped, and the others go on.
 
+use super::bias_rate::BiasRate;
 use super::lane_loss::LaneLoss;
 use super::row_loop::{At, walk};
-use super::sgd::{Diverged, bias_rate};
+use super::sgd::Diverged;
 use crate::data::rows::{PrivateIds, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
 use crate::problem::penalty::{ElasticNet, Method};
@@ -138,13 +139,18 @@ impl Joined {
         let kernel = Lanes::from_state(states, penalties, method)?;
         let bias = each(|l| biases.get(l).copied().unwrap_or(0.0));
         let (count, dropped) = (penalties.len(), each(|l| l >= penalties.len()));
-        let bias_rate = 1.0;
+        let bias_rate = BiasRate::of_weights();
         Ok(Joined(Together { kernel, bias, learns_bias, bias_rate, t, count, out: [None; 8], dropped }))
     }
 
-    /// Sets the learning rate of the biases in the end, as a multiple of that of the weights.
-    pub fn set_bias_rate(&mut self, rate: f64) {
+    /// Sets how fast the biases learn; they learn like weights unless it is set.
+    pub fn set_bias_rate(&mut self, rate: BiasRate) {
         self.0.bias_rate = rate;
+    }
+
+    /// How fast the biases learn.
+    pub fn bias_rate(&self) -> BiasRate {
+        self.0.bias_rate
     }
 
     /// The lanes.
@@ -172,7 +178,7 @@ struct Together<W, P, const L: usize> {
     kernel: Lanes<W, P, L>,
     bias: [f64; L],
     learns_bias: bool,
-    bias_rate: f64, // in the end, as a multiple of the rate of the weights
+    bias_rate: BiasRate,
     t: u64,
     count: usize,
     out: [Option<Diverged>; L],
@@ -185,7 +191,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
             kernel: Lanes::new(columns, penalties, method),
             bias: [0.0; L],
             learns_bias,
-            bias_rate: 1.0,
+            bias_rate: BiasRate::of_weights(),
             t: 0,
             count: penalties.len(),
             out: [None; L],
@@ -317,11 +323,12 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
                 _ => each(|l| rates.get(l).map_or(0.0, |rate| rate.eta(block.t))),
             };
             let amounts: [f64; L] = each(|l| eta[l] * slopes[l]);
+            block.bias_rate.see(row.ids.len());
             if slopes != [0.0; L] {
                 block.kernel.pull(row, &amounts, &slopes.map(|slope| slope == 0.0));
                 if block.learns_bias {
-                    let rate = bias_rate(block.bias_rate, block.t);
-                    block.bias = each(|l| block.bias[l] - rate * amounts[l]);
+                    let multiple = |l: usize| block.bias_rate.multiple(eta[l], block.t);
+                    block.bias = each(|l| block.bias[l] - multiple(l) * amounts[l]);
                 }
             }
             block.kernel.charge(eta, row.ids.len());

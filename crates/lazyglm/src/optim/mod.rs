@@ -4,6 +4,7 @@
 //!   defines how weights are kept.
 //! - [`lanes`]: the same for many models at once, each with its own [`lane_loss`]. [`softmax`] couples the
 //!   lanes, one per class.
+//! - [`bias_rate`]: how fast the bias of both learns.
 //! - [`passive_aggressive`]: the step length depends on the loss of the row.
 //! - [`adagrad`] and [`ftrl`]: a learning rate per weight. `learning_rate_search` finds their common factor,
 //!   and [`scales`] its units.
@@ -28,6 +29,8 @@
 
 #[forbid(unsafe_code)]
 pub mod adagrad;
+#[forbid(unsafe_code)]
+pub mod bias_rate;
 #[forbid(unsafe_code)]
 pub mod ftrl;
 pub mod kernel;

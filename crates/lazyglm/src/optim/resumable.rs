@@ -1,6 +1,7 @@
 //! One model that is learnt over several calls: weights in the lazy frame, bias and t are kept, so that learning goes on exactly.
 //! With `average`, the mean of weights and bias over the steps from the `average`-th on is kept as well.
 
+use super::bias_rate::{BiasRate, BiasRule, Density};
 use super::kernel::{AverageState, Averaged, Folded, FrameState, no_state};
 use super::passive_aggressive::PassiveAggressive;
 use super::sgd::{Diverged, Online, Rule, Sample};
@@ -48,6 +49,8 @@ pub struct ModelState {
     pub t: u64,
     /// Epochs begun.
     pub epochs: u64,
+    /// How many features the rows had, if the rate of the bias goes by that.
+    pub density: Density,
 }
 
 /// Reads or writes one of two values.
@@ -83,6 +86,7 @@ impl State for ModelState {
         self.bias_sum.fields(fields);
         self.t.fields(fields);
         self.epochs.fields(fields);
+        self.density.fields(fields);
     }
 }
 
@@ -150,13 +154,18 @@ impl Resumable {
                 WeightsState::Averaged(Averaged::new(weights, penalty, method, skipped).state())
             }
         };
-        Resumable::from_state(manner, ModelState { weights, bias, bias_sum: 0.0, t, epochs: 0 })
+        let density = Density::default();
+        Resumable::from_state(manner, ModelState { weights, bias, bias_sum: 0.0, t, epochs: 0, density })
     }
 
     /// Goes on from a state.
     pub fn from_state(manner: Manner, state: ModelState) -> Result<Resumable> {
         let Manner { penalty, method, precision, bias: learns_bias, .. } = manner;
-        let ModelState { weights, bias, bias_sum, t, epochs } = state;
+        let ModelState { weights, bias, bias_sum, t, epochs, density } = state;
+        let columns = match &weights {
+            WeightsState::Averaged(state) => state.stored.len(),
+            WeightsState::Folded(state) => state.stored.len(),
+        };
         macro_rules! folded {
             ($kind:ident, $state:expr) => {
                 Weights::$kind(Online::new(Folded::from_state($state, penalty, method)?, learns_bias))
@@ -176,6 +185,7 @@ impl Resumable {
         each!(&mut weights, model => {
             model.sample_one_in(1);
             (model.bias, model.bias_sum, model.t) = (bias, bias_sum, t);
+            model.bias_rate = BiasRate::new(BiasRule::Fixed(1.0), columns, density);
         });
         Ok(Resumable { weights, manner, epochs })
     }
@@ -190,7 +200,8 @@ impl Resumable {
             Weights::F64Free(model) => WeightsState::Folded(model.update.state()),
         };
         let bias_sum = each!(&self.weights, model => model.bias_sum);
-        ModelState { weights, bias: self.bias(), bias_sum, t: self.steps(), epochs: self.epochs }
+        let (t, epochs, density) = (self.steps(), self.epochs, self.bias_rate().density());
+        ModelState { weights, bias: self.bias(), bias_sum, t, epochs, density }
     }
 
     /// All that it is now, as bytes, for pickle.
@@ -208,7 +219,8 @@ impl Resumable {
             average: 0,
         };
         let weights = WeightsState::Folded(FrameState::default());
-        let mut read = (manner, ModelState { weights, bias: 0.0, bias_sum: 0.0, t: 0, epochs: 0 });
+        let density = Density::default();
+        let mut read = (manner, ModelState { weights, bias: 0.0, bias_sum: 0.0, t: 0, epochs: 0, density });
         if !Fields::read(bytes, &mut read) {
             return Err(no_state());
         }
@@ -217,13 +229,13 @@ impl Resumable {
         Resumable::from_state(Manner { penalty: ElasticNet::new(l1, l2)?, ..manner }, state)
     }
 
-    /// Sets the learning rate of the bias in the end, as a multiple of that of the weights; 1 unless it is set.
-    pub fn set_bias_rate(&mut self, rate: f64) {
-        each!(&mut self.weights, model => model.bias_rate = rate);
+    /// Sets the rule for the rate of the bias, which is that of the weights unless it is set.
+    pub fn set_bias_rule(&mut self, rule: BiasRule) {
+        each!(&mut self.weights, model => model.bias_rate.rule = rule);
     }
 
-    /// The learning rate of the bias in the end, as a multiple of that of the weights.
-    pub fn bias_rate(&self) -> f64 {
+    /// How fast the bias learns.
+    pub fn bias_rate(&self) -> BiasRate {
         each!(&self.weights, model => model.bias_rate)
     }
 

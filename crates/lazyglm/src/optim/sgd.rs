@@ -26,6 +26,7 @@
 
 pub use super::row_loop::{Diverged, Sample};
 
+use super::bias_rate::BiasRate;
 use super::row_loop::{self, Known, Steps};
 use crate::data::rows::{Examples, Row, Value};
 use crate::optim::update::Update;
@@ -76,8 +77,8 @@ pub struct Online<U> {
     /// The number of steps so far.
     pub t: u64,
     pub(super) learns_bias: bool,
-    /// The learning rate of the bias in the end, as a multiple of that of the weights: see [`bias_rate`].
-    pub(super) bias_rate: f64,
+    /// How fast the bias learns: like a weight, unless it is set.
+    pub bias_rate: BiasRate,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
     /// The sum of the bias over the averaged steps.
@@ -121,7 +122,8 @@ impl<U: Update> Online<U> {
     /// assert_eq!((with.bias, without.bias), (1.0, 0.0));
     /// ```
     pub fn new(update: U, learns_bias: bool) -> Online<U> {
-        let (bias, t, bias_rate, sampled, mean_from, bias_sum) = (0.0, 0, 1.0, SAMPLED, None, 0.0);
+        let (bias, t, sampled, mean_from, bias_sum) = (0.0, 0, SAMPLED, None, 0.0);
+        let bias_rate = BiasRate::of_weights();
         Online { update, bias, t, learns_bias, bias_rate, sampled, mean_from, bias_sum }
     }
 
@@ -208,20 +210,6 @@ impl<U: Update> Online<U> {
     }
 }
 
-/// The learning rate of the bias at step t, as a multiple of that of the weights: from 1 down to `least`.
-///
-/// ```text
-/// max(least, 1/(1 + t/100))
-/// ```
-///
-/// The bias is in every row. At the full rate it finds its place within some hundred rows, and then follows the last ones,
-/// which costs accuracy where rows are sparse. The rate depends on t alone, so that any chunks of rows give the same bits.
-#[inline(always)]
-pub(super) fn bias_rate(least: f64, t: u64) -> f64 {
-    const FIRST_STEPS: f64 = 100.0;
-    if least >= 1.0 { 1.0 } else { least.max(1.0 / (1.0 + t as f64 / FIRST_STEPS)) }
-}
-
 /// A model with its schedule, for the loop over rows.
 struct Ruled<'a, U> {
     model: &'a mut Online<U>,
@@ -239,10 +227,11 @@ impl<U: Update> Steps for Ruled<'_, U> {
             return (score, slope); // the loop ends here, and the weights stay as they were
         }
         let eta = schedule.eta(model.t);
+        model.bias_rate.see(row.ids.len());
         if slope != 0.0 {
             model.update.pull(row, eta * slope);
             if model.learns_bias {
-                model.bias -= bias_rate(model.bias_rate, model.t) * (eta * slope);
+                model.bias -= model.bias_rate.multiple(eta, model.t) * (eta * slope);
             }
         }
         model.update.charge(eta);

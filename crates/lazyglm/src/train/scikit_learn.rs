@@ -34,6 +34,7 @@ pub fn can_join(models: &[&mut Resumable]) -> bool {
     let alike = |one: &&mut Resumable| {
         (one.steps(), one.epochs, one.manner.bias) == (first.steps(), first.epochs, first.manner.bias)
             && one.manner.method == first.manner.method
+            && one.bias_rate().density() == first.bias_rate().density()
             && one.can_be_lane()
     };
     models.len() > 1 && models.iter().all(alike)
@@ -280,8 +281,10 @@ impl Models for Lanes<'_, '_> {
         for (l, lane) in self.lanes.iter_mut().enumerate().filter(|(l, _)| done[*l]) {
             let (weights, bias) = self.joined.part(l);
             let (weights, t, epochs) = (WeightsState::Folded(weights), self.t, self.epochs);
-            let state = ModelState { weights, bias, bias_sum: 0.0, t, epochs };
+            let rate = self.joined.bias_rate();
+            let state = ModelState { weights, bias, bias_sum: 0.0, t, epochs, density: rate.density() };
             *lane.class.model = Resumable::from_state(lane.class.model.manner, state)?;
+            lane.class.model.set_bias_rule(rate.rule);
         }
         let left: Vec<usize> = (0..done.len()).filter(|&l| !done[l]).collect();
         if !left.is_empty() {

@@ -1,6 +1,7 @@
 //! A law of lanes: models that learn alone, then together, then alone again have the bits of models that were always alone.
 
 use crate::common::{METHODS, log_uniform, penalty, rows};
+use lazyglm::optim::bias_rate::{BiasRate, BiasRule, Density};
 use lazyglm::optim::kernel::Folded;
 use lazyglm::optim::lane_loss::Same;
 use lazyglm::optim::lanes::{Joined, Pass};
@@ -28,7 +29,13 @@ proptest! {
         let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
         let loss = loss::parse("logistic").unwrap();
         let rule = Rule { loss: &*loss, schedule: &*schedule };
-        let new = |l: usize| Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], penalties[l], method), true);
+        let rules = [BiasRule::Fixed(1.0), BiasRule::Fixed(0.01), BiasRule::ByDensity];
+        let rule_of_bias = rules[random.below(3) as usize];
+        let new = |l: usize| {
+            let mut model = Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], penalties[l], method), true);
+            model.bias_rate = BiasRate::new(rule_of_bias, COLUMNS, Density::default());
+            model
+        };
         let mut always: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
         let mut sometimes: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
         for (k, part) in order.chunks(200 / cuts).enumerate() {
@@ -43,6 +50,7 @@ proptest! {
             let states: Vec<_> = sometimes.iter().map(|model| model.update.state()).collect();
             let biases: Vec<f64> = sometimes.iter().map(|model| model.bias).collect();
             let mut joined = Joined::new(&states, &biases, sometimes[0].t, &penalties, method, true).unwrap();
+            joined.set_bias_rate(sometimes[0].bias_rate);
             let (now, later) = part.split_at(part.len() / 2);
             let (rows, weights) = (examples.rows, examples.weights);
             let mut lane_loss = Same { loss: &*loss, examples };
@@ -53,6 +61,7 @@ proptest! {
                 let (states, bias) = joined.part(l);
                 model.update = Folded::from_state(states, penalties[l], method).unwrap();
                 (model.bias, model.t) = (bias, model.t + part.len() as u64);
+                model.bias_rate = joined.bias_rate();
             }
         }
         for (a, b) in always.iter().zip(&sometimes) {
