@@ -49,6 +49,12 @@ const MESSAGES: &[Message] = &[
     ),
     message(
         Warning,
+        "few-rows",
+        "the rows of a single pass are too few for a search of the learning rate",
+        &["too few for a search"],
+    ),
+    message(
+        Warning,
         "few-values",
         "the targets are a few whole numbers, which may be classes",
         &["distinct whole numbers"],

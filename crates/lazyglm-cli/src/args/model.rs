@@ -134,7 +134,7 @@ const CERTIFY: &str = "\
 Examples:
   lazyglm certify model train.svm                       the gap of a model
   lazyglm certify model train.svm --weights other.tsv   the gap of other weights
-  lazyglm certify model train.svm --memory 2G           rows that may be larger than memory";
+  lazyglm certify model train.svm --memory 2G           within 2 GB";
 
 /// Arguments of `lazyglm certify`.
 #[derive(ClapArgs)]
@@ -183,7 +183,9 @@ pub struct Certify {
     /// As in training: features whose weight is zero
     #[arg(long, value_name = "NAMES|@FILE", allow_hyphen_values = true, help_heading = "Model")]
     pub exclude: Option<String>,
-    /// Memory limit, as in 2G or 500M: rows that do not fit are read one window at a time (one model; classes and labels must fit)
+    /// Memory limit, as in 2G: rows beyond it are read from disk
+    ///
+    /// One model is certified in one or two passes over the rows. More than two classes, and labels, must fit into the limit.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Performance")]
     pub memory: Option<usize>,
     /// Number of threads [default: all cores]

@@ -393,20 +393,3 @@ fn a_small_model_takes_little_memory_however_many_buckets_it_claims() {
         assert_eq!(output.code, 0, "{line}: {}", output.stderr);
     }
 }
-
-#[test]
-fn rows_that_all_have_weight_zero_are_refused_before_anything_is_learnt() {
-    let rows: String = in_format(&many(false), "vw").replace(" |", " 0 |");
-    let folder = Folder::with("zero.vw", &rows);
-    let words = &["zero.vw: all sample weights are 0", "give some rows a weight above 0"];
-    for flags in
-        ["", "--l1 1e-3", "--solver sgd", "--solver svrg --l2 1e-3", "--loss hinge", "--loss squared"]
-    {
-        folder.refuses(&format!("train zero.vw -o m {flags} {LITTLE}"), 1, words);
-    }
-    folder.refuses("train zero.vw -o m --passes 1", 1, words);
-    assert!(!folder.names().contains(&"m".to_string()), "no model");
-    // One row that counts is enough for a loss of numbers.
-    folder.write("one.vw", rows.replacen(" 0 |", " 1 |", 1));
-    folder.ok(&format!("train one.vw -o m --solver sgd --loss squared --l2 1e-3 {LITTLE}"));
-}

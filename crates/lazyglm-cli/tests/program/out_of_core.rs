@@ -1,6 +1,6 @@
 //! The optimum for rows on disk: `--solver newton` and `auto` with `--memory`.
 
-use crate::common::{Folder, close, text};
+use crate::common::{Folder, close, in_format, text};
 use crate::memory::{LITTLE, figure, many};
 
 #[test]
@@ -98,4 +98,21 @@ fn a_model_of_ftrl_that_was_chosen_does_not_end_with_a_distance_from_the_optimum
     for word in ["lower bound", "above the optimum", "the optimum is lower", "the minimum is", "of F away"] {
         assert!(!all.contains(word), "{word}: {all}");
     }
+}
+
+#[test]
+fn rows_that_all_have_weight_zero_are_refused_before_anything_is_learnt() {
+    let rows: String = in_format(&many(false), "vw").replace(" |", " 0 |");
+    let folder = Folder::with("zero.vw", &rows);
+    let words = &["zero.vw: all sample weights are 0", "give some rows a weight above 0"];
+    for flags in
+        ["", "--l1 1e-3", "--solver sgd", "--solver svrg --l2 1e-3", "--loss hinge", "--loss squared"]
+    {
+        folder.refuses(&format!("train zero.vw -o m {flags} {LITTLE}"), 1, words);
+    }
+    folder.refuses("train zero.vw -o m --passes 1", 1, words);
+    assert!(!folder.names().contains(&"m".to_string()), "no model");
+    // One row that counts is enough for a loss of numbers.
+    folder.write("one.vw", rows.replacen(" 0 |", " 1 |", 1));
+    folder.ok(&format!("train one.vw -o m --solver sgd --loss squared --l2 1e-3 {LITTLE}"));
 }

@@ -48,6 +48,7 @@ const RUNS: &[(&str, &str)] = &[
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
     ("train large.svm", "--memory 60M"),
     ("train large.svm", "--loss hinge --epochs 2 --memory 60M"),
+    ("train large.svm", "--loss hinge --solver newton --l1 1e-3 --l2 1e-3 --tolerance 1e-2 --memory 60M"),
     ("train large.svm", "--solver adagrad --epochs 2 --memory 60M"),
     ("train large.svm", "--solver ftrl --epochs 2 --memory 60M"),
     ("train two.cache", "--solver sgd --epochs 6"),

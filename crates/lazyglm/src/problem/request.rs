@@ -156,12 +156,6 @@ impl Capabilities {
         if let Some(kind) = wanted.targets.filter(|kind| !self.targets.contains(kind)) {
             return Some((format!("{solver} is for one model, and cannot learn {}", kind.text()), None));
         }
-        if let Some(loss) =
-            wanted.loss.filter(|loss| wanted.on_disk && !self.kinks_on_disk && loss.has_kinks())
-        {
-            let what = format!("all rows must be in memory for {solver} and the loss '{}'", loss.spec());
-            return Some((format!("{what}, and they do not fit into {}", Parameter::Memory), None));
-        }
         let what = wanted.parameters().find(|&parameter| !self.supports_in(parameter, wanted))?;
         let kind = wanted.targets.filter(|_| self.supports(what, None)).map(TargetKind::text);
         let in_memory = Request { on_disk: false, ..*wanted };
@@ -176,7 +170,17 @@ impl Capabilities {
         Some(match (what, kind) {
             (Parameter::Memory, _) => {
                 let whose = kind.unwrap_or(&solver);
-                (format!("all rows must be in memory for {whose}, and they do not fit into {what}"), None)
+                let why = match wanted.targets.filter(|_| kind.is_some()) {
+                    Some(TargetKind::Labels) => {
+                        ": each label has a model of its own, which would read all rows from disk"
+                    }
+                    Some(_) => ": steps and certificate need the probability of each class in each row",
+                    None => "",
+                };
+                (
+                    format!("all rows must be in memory for {whose}, and they do not fit into {what}{why}"),
+                    None,
+                )
             }
             (Parameter::Offset, Some(kind)) => {
                 // Each of independent heads could have the offset, but they are learnt, evaluated and certified without.

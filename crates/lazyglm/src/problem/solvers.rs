@@ -139,8 +139,6 @@ pub struct Capabilities {
     pub targets: &'static [TargetKind],
     /// Whether the solver supports rows that are not kept in memory.
     pub on_disk: bool,
-    /// Whether the solver supports losses with kinks for such rows.
-    pub kinks_on_disk: bool,
     /// Whether the solver supports a warm start.
     pub start: bool,
     /// Whether the solver supports penalty factors.
@@ -189,7 +187,6 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
-        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -205,7 +202,6 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
-        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -217,11 +213,10 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "proximal Newton method: the optimum to a tolerance, with a certificate; a loss with kinks (a slope that jumps) needs a penalty, and rows in memory",
+        about: "proximal Newton method: the optimum to a tolerance, with a certificate; a loss with kinks (a slope that jumps) needs a penalty",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
-        kinks_on_disk: false,
         start: true,
         factors: true,
         bounds: true,
@@ -237,7 +232,6 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
-        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -253,7 +247,6 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
-        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -269,7 +262,6 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::BoundedCurvature,
         targets: &[Single],
         on_disk: true,
-        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,

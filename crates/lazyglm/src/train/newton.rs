@@ -41,8 +41,13 @@ pub(super) fn train(
     Ok(trained)
 }
 
+/// Whether Newton's method finds the optimum for this loss.
+pub(super) fn can(loss: &dyn Loss, settings: &Settings) -> bool {
+    !loss.has_kinks() || check_kinks(loss, settings).is_ok()
+}
+
 /// Rejects a loss with kinks that is not piecewise linear, or has no penalty.
-fn check_kinks(loss: &dyn Loss, settings: &Settings) -> Result<()> {
+pub(super) fn check_kinks(loss: &dyn Loss, settings: &Settings) -> Result<()> {
     let [solver, sgd] = [Solver::Newton, Solver::Sgd].map(|solver| Parameter::Solver.set(solver));
     if loss.linear_pieces(1.0).is_none() {
         let what =

@@ -99,7 +99,9 @@ fn on_disk(
     let job = Job { problem, validation, settings, beside: None };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
-        Solver::Auto if !job.loss().has_kinks() || settings.choose_penalty => out_of_core::train(&job, watch),
+        Solver::Auto if settings.choose_penalty || newton::can(job.loss(), settings) => {
+            out_of_core::train(&job, watch)
+        }
         Solver::Auto => zero_test::train(&job, watch),
         _ => stochastic::train(problem, validation, settings, watch),
     }

@@ -45,11 +45,12 @@ impl Certify {
         self.by_windows(model, data, &surveyed.windows_like(&options, &model.targets())?)
     }
 
-    /// The memory of the model, beside what training needs, in bytes.
+    /// The memory of the model, beside what training needs, in bytes: whole megabytes, so that a message names the limit as given
+    /// if the model is small.
     fn held(&self, model: &Model) -> usize {
         let words = model.words.as_ref().map_or(0, |words| words.names.bytes());
         let penalty = if self.factors.is_some() || self.bounds.is_some() { PENALTY } else { 0 };
-        words + model.features.len() * (PER_FEATURE + penalty)
+        (words + model.features.len() * (PER_FEATURE + penalty)) >> 20 << 20
     }
 
     /// Rejects weights and offsets in files of their own: they are assigned to rows in memory only.

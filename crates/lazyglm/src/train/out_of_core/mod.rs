@@ -8,11 +8,13 @@
 //!
 //! Each round is one solve and one pass. The loss derivatives of a pass are known before it, so the pass also gives the
 //! duality gap over all columns: [`crate::eval::objective`] computes F and the gradient from the rows. Columns are kept in few
-//! bytes per non-zero. If they do not fit into memory, another solver goes on from the best point.
+//! bytes per non-zero. If they do not fit into memory, another solver goes on from the best point. A loss with kinks is smoothed,
+//! and ever less (`kinks`).
 
 mod candidates;
 mod fall_back;
 mod held_out;
+mod kinks;
 mod passes;
 mod penalty;
 mod room;
@@ -79,6 +81,12 @@ fn counted(passes: u64) -> String {
 fn minimise(job: &Job, until: Until, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let settings = Settings { solver: Solver::Newton, ..job.settings.clone() };
     let of_newton = Job { settings: &settings, ..*job };
+    if job.loss().has_kinks() {
+        return match kinks::train(&of_newton, watch)? {
+            Outcome::Done(trained) => Ok(*trained),
+            Outcome::TooLarge { start, passes } => fall_back::train(job, start, passes, watch),
+        };
+    }
     match Rounds::begin(&of_newton, until, watch)?.run()? {
         Outcome::Done(trained) => Ok(*trained),
         Outcome::TooLarge { start, passes } => fall_back::train(job, start, passes, watch),
