@@ -66,6 +66,7 @@ const MESSAGES: &[Message] = &[
         &["^interrupted"],
     ),
     message(Warning, "lost-values", "an output format cannot hold some values", &["cannot hold"]),
+    message(Warning, "many-categories", "a column has nearly as many categories as rows", &["categories in"]),
     message(
         Warning,
         "missing-words",
@@ -179,6 +180,12 @@ const MESSAGES: &[Message] = &[
         &["l1_max"],
     ),
     message(Note, "memory", "the memory that many models need", &[" weights: ", "memory for rows"]),
+    message(
+        Note,
+        "number-scale",
+        "numbers of a table are divided by their standard deviation",
+        &["by their standard deviation"],
+    ),
     message(Note, "one-pass", "what a single pass over the rows cannot give", &["^one pass "]),
     message(Note, "penalty", "the penalty, if none was given", &["^penalty "]),
     message(Note, "query-ids", "query ids are ignored", &["was ignored"]),

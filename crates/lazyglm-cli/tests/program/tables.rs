@@ -231,3 +231,26 @@ fn a_word_in_a_number_column_is_the_same_error_in_csv_and_in_json_lines() {
     let told = folder.ok("predict m new.jsonl").stderr;
     assert!(told.contains("the first is 'n/a' in line 1, column 12"), "{told}");
 }
+
+/// Ages tell the class, and incomes are a thousand times as large: without scaling, no model is better than none.
+#[test]
+fn numbers_in_units_far_apart_are_scaled_by_default() {
+    let (mut dice, mut table) = (7u64, "age,income,y\n".to_string());
+    let mut draw = |below: u64| {
+        dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (dice >> 33) % below
+    };
+    for _ in 0..300 {
+        let (age, income) = (20 + draw(60), 100_000 + draw(90_000));
+        table += &format!("{age},{income},{}\n", u8::from(age + draw(20) > 60));
+    }
+    let folder = Folder::with("t.csv", &table);
+    let told = folder.ok("train t.csv -o m").stderr;
+    assert!(told.contains("numbers are divided by their standard deviation: held-out loss"), "{told}");
+    let figures = folder.ok("evaluate m t.csv --json").stdout;
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    assert!(figures["auc"].as_f64().unwrap() > 0.9, "{figures}");
+    let told = folder.ok("train t.csv -o m --scale none").stderr;
+    assert!(!told.contains("standard deviation"), "{told}");
+    folder.refuses("train t.csv -o m --scale tfidf:lgo=no", 2, &["tfidf has no part 'lgo=no'"]);
+}
