@@ -31,6 +31,8 @@ pub fn run(args: Path) -> Result<()> {
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     if let Some(file) = &args.coefficients {
         refuse_same("--coefficients", file, &args.train.data)?;
+        let mut others = args.train.checkpoint.iter().chain(&args.train.output);
+        others.try_for_each(|other| refuse_same("--coefficients", file, other))?;
         files::check_writable(file)?;
     }
     let held = args.search.folds.is_some() || args.train.validation.is_some();

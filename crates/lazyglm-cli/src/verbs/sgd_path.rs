@@ -22,6 +22,8 @@ pub fn run(args: Path) -> Result<()> {
     }
     if let Some(file) = &args.coefficients {
         refuse_same("--coefficients", file, &args.train.data)?;
+        let mut others = args.train.checkpoint.iter().chain(&args.train.output);
+        others.try_for_each(|other| refuse_same("--coefficients", file, other))?;
         files::check_writable(file)?;
     }
     let verb = Verb {

@@ -259,8 +259,8 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
 fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     let folder = folder();
     let line = "train two.svm --solver sgd --epochs 200000 --checkpoint c --every 0s";
-    assert!(kill_after(start(&folder, line), Duration::from_millis(600), None), "it takes longer");
-    assert!(folder.path("c").exists());
+    let once = folder.path("c");
+    assert!(kill_after(start(&folder, line), Duration::from_millis(50), Some(&once)), "it takes longer");
     let kept = folder.read("c");
     let resume = |line: &str| format!("{line} --resume");
     folder.refuses(
@@ -282,6 +282,17 @@ fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     folder.refuses(&resume(line), 1, &["c", "cannot be used"]);
     folder.refuses("train two.svm --checkpoint two.svm", 2, &["--checkpoint two.svm would replace two.svm"]);
     folder.refuses("train two.svm -o m --checkpoint m", 2, &["--checkpoint m would replace m"]);
+    folder.refuses(
+        "train two.svm -o m --checkpoint ./m --cache off",
+        2,
+        &["--checkpoint ./m would replace m"],
+    );
+    folder.refuses("train two.svm -o m --cache m", 2, &["--cache m would replace m"]);
+    folder.refuses(
+        "path two.svm --coefficients c2 --checkpoint c2",
+        2,
+        &["--coefficients c2 would replace c2"],
+    );
     folder.refuses("train none.svm -o m --checkpoint none/c", 1, &["none/c: its folder does not exist"]);
     folder.write("c", "");
     folder.refuses(

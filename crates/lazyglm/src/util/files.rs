@@ -321,15 +321,25 @@ pub fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether two paths refer to the same existing file.
+/// Whether two paths name the same file, which need not exist yet.
 ///
 /// ```
 /// use lazyglm::util::files::same_file;
 /// let here = std::env::temp_dir();
 /// assert!(same_file(&here, &here.join(".")) && !same_file(&here, "no such file".as_ref()));
+/// assert!(same_file(&here.join("no such file"), &here.join("./no such file"))); // both would be written to one place
 /// ```
 pub fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+    matches!((whole_path(a), whole_path(b)), (Some(a), Some(b)) if a == b)
+}
+
+/// The path from the root, without links. The file itself need not exist yet, but its folder.
+fn whole_path(path: &Path) -> Option<PathBuf> {
+    if let Ok(whole) = fs::canonicalize(path) {
+        return Some(whole);
+    }
+    let path = behind_links(path);
+    Some(fs::canonicalize(folder(&path)).ok()?.join(path.file_name()?))
 }
 
 /// The target of a path through symbolic links, even if the target does not exist yet. Writes then go through
