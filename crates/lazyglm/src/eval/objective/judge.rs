@@ -96,9 +96,8 @@ impl Judge<'_> {
     }
 
     /// The evaluation, and the mean gradient of the dual point, in one pass: the gradients at the weights, at the dual point and,
-    /// if its figures are not known, of the null model side by side. N is a power of two: see [`SideBySide`].
-    ///
-    /// [`SideBySide`]: crate::data::rows::SideBySide
+    /// if its figures are not known, of the null model side by side. N is a power of two, so that no group of sums crosses a cache
+    /// line.
     fn all_gradients<const N: usize>(
         &self,
         kept: &[ScoredRow],
