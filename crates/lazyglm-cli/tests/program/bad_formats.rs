@@ -168,7 +168,7 @@ fn objects_that_are_no_objects_are_refused() {
     refuses("{\"a\": 1}\n", "", 2, &["bad.jsonl", "--target"]);
     refuses("{\"y\": 1, \"a\": 1}\n", "--target z", 2, &["'z'"]);
     refuses("{\"y\": 1, \"a\": 1}\n", "--drop z", 2, &["'z'"]);
-    refuses("{\"y\": 1, \"a\": [{\"b\": 1}]}\n", "", 1, &["bad.jsonl:1:", "--drop"]);
+    refuses("{\"y\": 1, \"a\": [{\"b\": [1]}]}\n", "", 1, &["bad.jsonl:1:", "--drop"]);
 }
 
 #[test]

@@ -17,6 +17,9 @@ pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
 /// Returns the integer in a row, or `None` for null.
 pub(super) type Wholes<'a> = Box<dyn Fn(usize) -> Option<i128> + 'a>;
 
+/// Returns a point in time or a duration in a row, in units of the column, or zero for null.
+type Ticks<'a> = Box<dyn Fn(usize) -> i64 + 'a>;
+
 /// Returns the range of items that belong to a row.
 pub(super) type Ranges<'a> = Box<dyn Fn(usize) -> Range<usize> + 'a>;
 
@@ -74,8 +77,8 @@ fn scaled<'a, T: ArrowPrimitiveType>(
 }
 
 /// Access to the ticks of a column of dates, times or durations, and how many of them a second has: `None` for days.
-fn ticks<'a>(array: &'a dyn Array) -> Option<(Box<dyn Fn(usize) -> i64 + 'a>, Option<i64>)> {
-    fn of<'a, T: ArrowPrimitiveType>(array: &'a dyn Array) -> Option<Box<dyn Fn(usize) -> i64 + 'a>>
+fn ticks<'a>(array: &'a dyn Array) -> Option<(Ticks<'a>, Option<i64>)> {
+    fn of<'a, T: ArrowPrimitiveType>(array: &'a dyn Array) -> Option<Ticks<'a>>
     where
         T::Native: Into<i64>,
     {

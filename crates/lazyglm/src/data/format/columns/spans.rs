@@ -71,7 +71,7 @@ fn parts(mut text: &str, mut units: &[(char, f64)]) -> Option<f64> {
     while !text.is_empty() {
         let end = text.find(|c: char| c.is_ascii_alphabetic())?;
         let place = units.iter().position(|(unit, _)| text[end..].starts_with(*unit))?;
-        sum += units[place].1 * parse_number(text[..end].as_bytes())?;
+        sum += units[place].1 * parse_number(&text.as_bytes()[..end])?;
         (text, units) = (&text[end + 1..], &units[place + 1..]);
     }
     Some(sum)
