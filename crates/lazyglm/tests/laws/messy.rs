@@ -68,7 +68,7 @@ fn numbers_in_units_far_apart_are_scaled_if_that_predicts_better() {
 #[test]
 fn numbers_in_quotes_are_numbers_among_numbers_in_json() {
     let line = |k: usize| match k {
-        _ if k % 5 == 0 => format!("{{\"age\":\"{k}\",\"code\":\"{k}\",\"city\":5,\"y\":1}}\n"),
+        _ if k.is_multiple_of(5) => format!("{{\"age\":\"{k}\",\"code\":\"{k}\",\"city\":5,\"y\":1}}\n"),
         _ => format!("{{\"age\":{k},\"code\":\"{k}\",\"city\":\"Oslo\",\"y\":0}}\n"),
     };
     let lines: String = (1..40).map(line).collect();
