@@ -207,11 +207,10 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     penalty_factor : array-like of shape (n_features,) or None, default=None
         Scales the penalty of each feature; 0 removes it. Not for solver='sgd'.
     multi_class : {'ovr', 'multinomial'}, default='ovr'
-        More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax). The
-        latter is for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs, and for 'newton'.
+        More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax), for solver='newton',
+        and for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs.
     intercept_rate : float or None, default=None
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. None is the share of the features
-        that rows have, on average, and at least 0.01; so it is 1 for rows without zeros. Below 1, the rate begins at that of the weights.
+        The rate of the intercept for solver='sgd', as a multiple of that of the weights. None: the mean share of features in a row, at least 0.01.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ const MESSAGES: &[Message] = &[
         Note,
         "disk",
         "how rows that do not fit into memory are trained",
-        &["rows on disk", "into --memory"],
+        &["rows on disk", "rows are on disk", "into --memory"],
     ),
     message(
         Note,

@@ -153,7 +153,9 @@ pub struct Certify {
     /// As in training: file with one offset per row
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub offset: Option<PathBuf>,
-    /// As in training: how values were scaled (none, maxabs, std or tfidf, with the same parts)
+    /// As in training: how values were scaled
+    ///
+    /// none, maxabs, std or tfidf, with the same parts.
     #[arg(long, default_value = "none", value_name = "SCALE", help_heading = "Input")]
     pub scale: String,
     /// File of weights to certify instead of the model's: one `feature<TAB>weight` per line, as `inspect --tsv` prints them

@@ -112,8 +112,7 @@ fn capabilities() -> String {
     };
     format!(
         "Capabilities of each solver. Other combinations are errors; a setting that is ignored, and a --tolerance that is not\n\
-         supported, give a warning:\n{}\
-         With rows on disk, auto trains more classes and labels by sgd, and supports what sgd does.\n",
+         supported, give a warning. With rows on disk, auto trains more classes and labels by sgd, and supports what sgd does:\n{}",
         lines.iter().map(text).collect::<String>()
     )
 }

@@ -141,8 +141,14 @@ pub(super) fn room(
         if cache.meta.offsets {
             what += &format!(" and the offsets of {} rows", cache.meta.rows);
         }
-        let hint =
-            format!("give {least}M or more, or lower the number of features with {}", Parameter::HashBits);
+        let ovr = match heads {
+            Some((HeadKind::Softmax, 17..)) => format!(", use {}", Parameter::Multiclass.set("ovr")),
+            _ => String::new(),
+        };
+        let hint = format!(
+            "give {least}M or more{ovr}, or lower the number of features with {}",
+            Parameter::HashBits
+        );
         return Err(Error::call(what, hint));
     }
     let window = match settings.solver {
