@@ -77,6 +77,6 @@ def test_nullable_numbers_without_a_gap_are_numbers():
     [pd.DataFrame({"v": pd.to_timedelta(Z, unit="h")}), pl.DataFrame({"v": [datetime.timedelta(hours=float(z)) for z in Z]})],
     ids=["pandas", "polars"],
 )
-def test_a_duration_is_refused_with_what_to_do(frame):
-    with pytest.raises(ValueError, match="column 'v' is Duration.*leave it out of X, or make it numbers"):
-        ElasticNetRegressor().fit(frame, Z)
+def test_a_duration_is_a_number_of_seconds(frame):
+    model = ElasticNetRegressor(alpha=1e-6).fit(frame, Z)
+    np.testing.assert_allclose(model.coef_, 1 / 3600, rtol=1e-4)
