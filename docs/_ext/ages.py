@@ -39,6 +39,7 @@ MEASURES = {
     "sanitize": [f"{SRC}/simd", f"{OPTIM}/kernel"],
     "kills": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
     "checkpoint-labels": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
+    "python": [f"{OPTIM}/bias_rate.rs", f"{OPTIM}/resumable.rs", f"{OPTIM}/scikit_learn_rate.rs"],
     "site": ["docs/_ext", "docs/_static", "docs/_templates", "docs/conf.py", "docs/look.py"],
 }
 
