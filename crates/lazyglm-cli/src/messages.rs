@@ -55,6 +55,12 @@ const MESSAGES: &[Message] = &[
     ),
     message(
         Warning,
+        "no-penalty-chosen",
+        "the memory is too little to choose a penalty for classes or labels on disk",
+        &["too little to choose a penalty"],
+    ),
+    message(
+        Warning,
         "few-values",
         "the targets are a few whole numbers, which may be classes",
         &["distinct whole numbers"],

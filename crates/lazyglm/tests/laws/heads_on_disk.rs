@@ -165,19 +165,29 @@ fn by_default_the_penalty_is_chosen_on_some_rows_and_what_needs_all_rows_is_refu
     std::fs::remove_file(path).unwrap();
 }
 
-#[test]
-fn weights_that_do_not_fit_are_refused_with_what_they_need() {
-    let path = file("large", 2000, 60_000, |random, _| format!("c{}", random.below(300)));
-    let settings = settings(Precision::F32, Some(0.1));
-    let options = WindowsOptions { memory: 48 << 20, ..Default::default() };
-    let refusal = Windows::open(&path, &options, &settings).err().unwrap().to_string();
-    assert!(
-        refusal.contains("memory = 48M is too little for") && refusal.contains("and 300 classes"),
-        "{refusal}"
-    );
+/// The least memory for these rows, as the refusal names it, and the refusal.
+fn least(path: &Path, settings: &Settings) -> (usize, String) {
+    let options = WindowsOptions { memory: 20 << 20, ..Default::default() };
+    let refusal = Windows::open(path, &options, settings).err().unwrap().to_string();
     let least = refusal.split("give ").nth(1).and_then(|rest| rest.split('M').next()).unwrap();
-    let options = WindowsOptions { memory: least.parse::<usize>().unwrap() << 20, ..options };
-    let windows = Windows::open(&path, &options, &settings).unwrap();
-    train(&windows, None, &Settings { epochs: 1, ..settings }, &mut |_| {}).unwrap();
-    std::fs::remove_file(path).unwrap();
+    (least.parse::<usize>().unwrap() << 20, refusal)
+}
+
+#[test]
+fn the_refusal_of_too_little_memory_names_what_is_enough() {
+    let settings = Settings { epochs: 1, ..settings(Precision::F32, Some(0.1)) };
+    for classes in [10, 300] {
+        let name = format!("large-{classes}");
+        let path = file(&name, 2000, 60_000, |random, _| format!("c{}", random.below(classes)));
+        let (memory, refusal) = least(&path, &settings);
+        assert!(refusal.contains(&format!("and {classes} classes")), "{refusal}");
+        let windows =
+            Windows::open(&path, &WindowsOptions { memory, ..Default::default() }, &settings).unwrap();
+        let choose = Settings { solver: Solver::Auto, choose_penalty: true, ..settings.clone() };
+        let trained = train(&windows, None, &choose, &mut |_| {}).unwrap();
+        // The search has the memory that the weights need later: of ten classes, that is too little.
+        let warns = trained.notes.iter().any(|note| note.contains("too little to choose a penalty"));
+        assert_eq!((warns, trained.report.tried.is_empty()), (classes == 10, classes == 10), "{classes}");
+        std::fs::remove_file(path).unwrap();
+    }
 }

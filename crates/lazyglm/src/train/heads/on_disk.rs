@@ -5,14 +5,14 @@
 //! ovr, labels   as many heads as fit into memory learn from each window; then the next ones
 //! ```
 //!
-//! The learning rate, and the penalty if none is given, are chosen on rows of the first window: λ = λ_sample·√(n_sample/n). Each pass over the file then
+//! The learning rate, and the penalty if none is given, are chosen on a sample of the rows: λ = λ_sample·√(n_sample/n). Each pass over the file then
 //! trains all heads that are in memory, and not one block of lanes as for rows in memory.
 
 use super::lanes::{FittedBlock, Lanes, merge_blocks};
 use super::memory::too_many_weights;
 use super::report::{About, Found, reported};
 use super::softmax::Coupled;
-use super::{FittedHeads, STRIDE, rate, sampled};
+use super::{FittedHeads, SAMPLED_HEADS, STRIDE, rate, sampled};
 use crate::data::rows::Rows;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, IndependentHeads};
 use crate::model::trained::Trained;
@@ -23,24 +23,32 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::schedule::Schedule;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
-use crate::problem::source::{Batch, HeadSums, Problem, Sequence};
+use crate::problem::source::{Batch, HeadSums, Problem};
 use crate::problem::task::{HeadTargets, Sets, Task};
-use crate::train::copied::Copied;
 use crate::train::epoch_loop::Fit;
 use crate::train::evaluate::lower_eta0;
 use crate::train::holdout::{Evaluated, Evaluation, Holdout};
+use crate::train::job::Job;
+use crate::train::out_of_core;
 use crate::train::penalty_search::{self, Choice, How};
 use crate::train::progress::Progress;
 use crate::train::retry::{heads_may_retry, until_finite};
 use crate::train::units::Unit;
 use crate::util::error::{Error, Kind, Place, Result};
-use crate::util::parameter::Parameter;
+use crate::util::parameter::{Parameter, WARNING};
 use crate::util::state::Fields;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// The copied rows take at most one part in this many of the memory for the solver: the search for a penalty needs some copies.
-const SAMPLE: usize = 8;
+/// Bytes per non-zero, per row and per column that the search for a penalty needs, and those per row and head, and per column and head.
+const SEARCH: [usize; 3] = [44, 200, 64];
+const PER_HEAD: usize = 24;
+/// The same for the search for a learning rate; its weights are those of the run.
+const RATE: [usize; 3] = [12, 48, 0];
+/// The smallest sample to choose a penalty on, in rows.
+const LEAST: usize = 500;
+/// Memory for the sample if a penalty cannot be chosen.
+const LITTLE: usize = 1 << 20;
 
 /// A problem with heads, and how to train it.
 #[derive(Clone, Copy)]
@@ -62,13 +70,22 @@ pub(in crate::train) fn train(
     let Some(targets) = problem.targets().heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    let (sample, sums) = (&sample(problem, settings)?, &problem.head_sums()?);
+    let per_head = PER_HEAD * targets.names.len().min(SAMPLED_HEADS);
+    let bytes = [SEARCH[0], SEARCH[1] + per_head, SEARCH[2] + per_head];
+    let whole = Job { problem, validation: None, settings, beside: None };
+    let mut sample = out_of_core::copy_some(&whole, bytes, problem.spare_memory())?;
+    let enough = sample.len() >= LEAST.min(problem.rows() / 2);
+    if !enough {
+        sample = out_of_core::copy_some(&whole, RATE, LITTLE)?;
+    }
+    let sample = &sample;
+    let sums = &problem.head_sums()?;
     let job = OnDisk { problem, targets, sums, validation, sample };
     let mut tried = Vec::new();
     let mut settings = settings.clone();
     let by_default = settings.solver == Solver::Auto;
     if by_default {
-        if settings.choose_penalty && !problem.loss().has_kinks() {
+        if settings.choose_penalty && enough && !problem.loss().has_kinks() {
             let by_newton = Settings { solver: Solver::Newton, ..settings.clone() };
             let some = sampled(sample);
             let found: Choice =
@@ -89,23 +106,14 @@ pub(in crate::train) fn train(
         trained.notes.push(format!(
             "the rows are on disk: the {nouns} were trained by {epochs} epochs of SGD, which end near the optimum"
         ));
+        if settings.choose_penalty && !enough {
+            let (memory, l1) = (Parameter::Memory, Parameter::L1);
+            trained.notes.push(format!(
+                "{WARNING}the rows are on disk, and {memory} is too little to choose a penalty: raise it, or give {l1}"
+            ));
+        }
     }
     Ok(trained)
-}
-
-/// Rows of the first window, as many as a part of the memory holds.
-fn sample(problem: &dyn Problem, settings: &Settings) -> Result<Task> {
-    let (mut copied, most) = (Copied::default(), problem.spare_memory() / SAMPLE);
-    problem.beginning(Sequence::of(settings), &mut |batch| {
-        for &i in batch.order {
-            if copied.bytes() > most {
-                break;
-            }
-            copied.push(batch, i as usize)?;
-        }
-        Ok(())
-    })?;
-    Ok(copied.task(problem))
 }
 
 impl OnDisk<'_> {

@@ -32,7 +32,7 @@ use crate::problem::solvers::Solver;
 use crate::util::error::Result;
 use candidates::How;
 use penalty::Chosen;
-pub(super) use penalty::sample_for_scales;
+pub(super) use penalty::{copy_some, sample_for_scales};
 use rounds::{Outcome, Rounds, Until};
 
 /// Bytes per column of a second run of FTRL-Proximal.

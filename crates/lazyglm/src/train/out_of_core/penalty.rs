@@ -57,7 +57,7 @@ pub(super) fn choose(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Re
     let (learnt, held) = Learnt::split(job.problem, job.sequence(), bytes)?;
     let on_learnt = &Job { problem: &learnt, validation: None, ..*job };
     let units = {
-        let some = sample(on_learnt, UNITS, LEAST_HELD_OUT)?;
+        let some = copy_some(on_learnt, UNITS, LEAST_HELD_OUT)?;
         penalty_search::units_of(&some, &null(&some, job.settings.bias))
     };
     let Some(units) = units.filter(|_| !held.is_empty()) else { return Ok(None) };
@@ -93,7 +93,7 @@ fn ray(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Ra
     if job.loss().has_kinks() || room::of_rows(rows, 1 + usize::from(job.problem.has_offsets())) > spare {
         return Ok(None);
     }
-    let task = sample(job, SEARCH, spare)?;
+    let task = copy_some(job, SEARCH, spare)?;
     if task.len() < LEAST.min(rows / 2) {
         return Ok(None);
     }
@@ -110,12 +110,16 @@ fn ray(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Ra
 
 /// A sample to compare two scales of its values on; `None` if it would be too small.
 pub(in crate::train) fn sample_for_scales(job: &Job) -> Result<Option<Task>> {
-    let task = sample(job, TWO_SCALES, job.problem.spare_memory().min(MOST_FOR_SCALES))?;
+    let task = copy_some(job, TWO_SCALES, job.problem.spare_memory().min(MOST_FOR_SCALES))?;
     Ok(Some(task).filter(|task| task.len() >= LEAST.min(job.problem.rows() / 2)))
 }
 
 /// Rows from all over the file, as many as fit, at so many bytes per non-zero, row and column.
-fn sample(job: &Job, [nonzero, row, column]: [usize; 3], memory: usize) -> Result<Task> {
+pub(in crate::train) fn copy_some(
+    job: &Job,
+    [nonzero, row, column]: [usize; 3],
+    memory: usize,
+) -> Result<Task> {
     let (columns, mut copied, mut full) = (job.columns(), Copied::default(), false);
     let done = job.problem.epoch(job.sequence(), 0, &mut |batch| {
         for i in batch.order.iter().map(|&i| i as usize) {
