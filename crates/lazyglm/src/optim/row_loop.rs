@@ -79,7 +79,8 @@ pub struct Diverged {
 const AHEAD: usize = 4;
 
 /// The way through the rows, for one model, lanes and classes alike: prefetches the rows ahead, first their offsets, then
-/// their values. (An iterator: a closure for the step would be compiled without the instruction set of its caller.)
+/// their values. (An iterator, because a closure that is not
+/// inlined has no access to the instruction set of its caller.)
 pub(super) struct Walk<'a, V> {
     rows: RowsRef<'a>,
     values: &'a [V],

@@ -185,9 +185,9 @@ fn the_refusal_of_too_little_memory_names_what_is_enough() {
             Windows::open(&path, &WindowsOptions { memory, ..Default::default() }, &settings).unwrap();
         let choose = Settings { solver: Solver::Auto, choose_penalty: true, ..settings.clone() };
         let trained = train(&windows, None, &choose, &mut |_| {}).unwrap();
-        // The search has the memory that the weights need later: of ten classes, that is too little.
+        // What is enough to train is too little for the search, which has more numbers per column and class.
         let warns = trained.notes.iter().any(|note| note.contains("too little to choose a penalty"));
-        assert_eq!((warns, trained.report.tried.is_empty()), (classes == 10, classes == 10), "{classes}");
+        assert!(warns && trained.report.tried.is_empty(), "{classes}");
         std::fs::remove_file(path).unwrap();
     }
 }

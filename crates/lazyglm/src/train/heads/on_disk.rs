@@ -5,8 +5,8 @@
 //! ovr, labels   as many heads as fit into memory learn from each window; then the next ones
 //! ```
 //!
-//! The learning rate, and the penalty if none is given, are chosen on a sample of the rows: λ = λ_sample·√(n_sample/n). Each pass over the file then
-//! trains all heads that are in memory, and not one block of lanes as for rows in memory.
+//! The learning rate is chosen on a sample of the rows. So is the penalty, if none is given: λ = λ_sample·√(n_sample/n).
+//! Each pass over the file then trains all heads whose weights are in memory.
 
 use super::lanes::{FittedBlock, Lanes, merge_blocks};
 use super::memory::too_many_weights;
@@ -40,9 +40,10 @@ use crate::util::state::Fields;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Bytes per non-zero, per row and per column that the search for a penalty needs, and those per row and head, and per column and head.
+/// Bytes per non-zero, per row and per column that the search for a penalty needs.
 const SEARCH: [usize; 3] = [44, 200, 64];
-const PER_HEAD: usize = 24;
+/// Additional bytes for each head that is searched together: per row and per column, as Newton's method on a softmax needs.
+const PER_HEAD: [usize; 2] = [44, 32];
 /// The same for the search for a learning rate; its weights are those of the run.
 const RATE: [usize; 3] = [12, 48, 0];
 /// The smallest sample to choose a penalty on, in rows.
@@ -70,8 +71,11 @@ pub(in crate::train) fn train(
     let Some(targets) = problem.targets().heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    let per_head = PER_HEAD * targets.names.len().min(SAMPLED_HEADS);
-    let bytes = [SEARCH[0], SEARCH[1] + per_head, SEARCH[2] + per_head];
+    let heads = match targets.kind {
+        HeadKind::Softmax => targets.names.len(), // a softmax has no sample of its classes
+        _ => targets.names.len().min(SAMPLED_HEADS),
+    };
+    let bytes = [SEARCH[0], SEARCH[1] + heads * PER_HEAD[0], SEARCH[2] + heads * PER_HEAD[1]];
     let whole = Job { problem, validation: None, settings, beside: None };
     let mut sample = out_of_core::copy_some(&whole, bytes, problem.spare_memory())?;
     let enough = sample.len() >= LEAST.min(problem.rows() / 2);
