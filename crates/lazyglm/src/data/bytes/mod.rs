@@ -196,9 +196,12 @@ impl ByteSource {
             let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
             self.ended = count < BLOCK;
             let full = block.length > self.longest;
-            let ask = !self.ended && (full || block.length >= ask_at);
+            let ask = full || !self.ended && block.length >= ask_at;
             let end = if ask { whole(block.bytes()) } else { 0 };
             ask_at = if ask { 2 * block.length } else { ask_at };
+            if end > 0 && self.ended {
+                break; // the last records, all of them
+            }
             if end > 0 {
                 self.carry.extend_from_slice(&block.bytes()[end..]);
                 block.length = end;
@@ -326,4 +329,31 @@ fn cannot_read(path: &Path, e: io::Error) -> Error {
         _ => "check the file and the disk",
     };
     Error::io(path, e, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_records_refuses_no_file_of_short_ones_wherever_it_ends() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for lines in [90_000, 120_000, 190_000, 210_000, 320_000] {
+            std::fs::write(file.path(), "ten bytes\n".repeat(lines) + "the last").unwrap();
+            let (mut source, mut block) = (ByteSource::open(file.path()).unwrap(), Block::default());
+            source.refuse_longer(BLOCK);
+            let mut seen = 0;
+            let whole = |bytes: &[u8]| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+            while source.next(&mut block, &whole).unwrap() {
+                seen += block.bytes().split_inclusive(|byte| *byte == b'\n').count();
+            }
+            assert_eq!(seen, lines + 1);
+        }
+        std::fs::write(file.path(), "x".repeat(BLOCK + 9)).unwrap();
+        let (mut source, mut block) = (ByteSource::open(file.path()).unwrap(), Block::default());
+        source.refuse_longer(BLOCK);
+        assert!(
+            source.next(&mut block, &|_| 0).unwrap_err().to_string().contains("does not end within 1.0 MB")
+        );
+    }
 }
