@@ -47,7 +47,8 @@ _PARAMETERS = """
     scale : {{'auto', None}}, default='auto'
         'auto' replaces counts by their tf-idf if this lowers the held-out loss. Counts are texts, and sparse rows of whole
         positive numbers. If these are all one, rows must have different numbers of them. The model also converts the
-        rows that it predicts.
+        rows that it predicts. In frames and dense arrays whose units are far apart, 'auto' also tries each column of numbers divided by its standard
+        deviation; weights are in the units of X all the same, and ``alpha_`` in those of the divided columns.
     fit_intercept : bool, default=True
         Whether there is an intercept. It has no penalty.
     tol : float, default=1e-3

@@ -85,7 +85,7 @@ class Chosen(_params.Estimator):
                 raise ValueError("the rows of all classes but one have weight zero, so that there is nothing to tell apart: give rows of two classes some weight")
         targets = targets.with_offsets(offset)
         kind = "softmax" if labels is None and targets.models > 1 and self._couples() else targets.kind
-        task = task_of(X, targets, model._loss(), kind, (model._reading or {}).get("reading"))
+        task = task_of(X, targets, model._loss(), kind, model._reading)
         return Problem(model, X, y, targets, targets.row_weights(), task, kind)
 
     def _keep_model(self, problem: Problem, found: Sequence[Found], asked: dict[str, Any], **penalty: Any) -> None:

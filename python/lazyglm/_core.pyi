@@ -89,7 +89,7 @@ class Task:
         heads: int,
         kind: str,
         labels: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
-        reading: str | None,
+        reading: tuple[str, Sequence[str] | None] | None,
     ) -> Task: ...
     @property
     def mean_weight(self) -> float: ...
@@ -100,7 +100,7 @@ def solvers() -> list[dict[str, Any]]: ...
 def solve(
     task: Task, head: int | None, asked: dict[str, Any], watch: Callable[..., Any] | None
 ) -> tuple[
-    list[_Head], str, list[float], tuple[bool, NDArray[np.float64], str] | None, tuple[list[float], str] | None
+    list[_Head], str, list[float], tuple[tuple[bool, NDArray[np.float64]] | None, str] | None, tuple[list[float], str] | None
 ]: ...
 def exact_path(
     task: Task,

@@ -129,20 +129,23 @@ def warn_if_far(found: Sequence[Found], tolerance: float) -> None:
         return
 
 
-def task_of(X: Any, targets: Targets, loss: str, kind: str, reading: str | None = None) -> Task:
+def task_of(X: Any, targets: Targets, loss: str, kind: str, reading: dict[str, Any] | None = None) -> Task:
     """Rows and targets as the compiled part keeps them: one model, or several of a kind. A row counts alike for all of them."""
+    known = None
+    if reading is not None:
+        known = reading["reading"], None if reading["names"] is None else [str(name) for name in reading["names"]]
     labels = None if targets.labels is None else targets.labels.arrays
-    return Task(lent(X), targets.values, targets.row_weights(), targets.offsets, loss, targets.models, kind, labels, reading)
+    return Task(lent(X), targets.values, targets.row_weights(), targets.offsets, loss, targets.models, kind, labels, known)
 
 
 def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any], watch: Any = None) -> Found:
     """Trains one model of several, or all of them together."""
-    heads, text, objectives, tf_idf, limits = solve(task, head, asked, watch)
+    heads, text, objectives, scaled, limits = solve(task, head, asked, watch)
     report = json.loads(text)
     losses = [epoch["running_loss"] for epoch in report["history"] if epoch["running_loss"] is not None]
     found = Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses or objectives, report)
-    if tf_idf is not None:
-        found = found._replace(tf_idf=tf_idf[:2], notes=(tf_idf[2],))
+    if scaled is not None:
+        found = found._replace(tf_idf=scaled[0], notes=(scaled[1],))
     return found if limits is None else found._replace(limits=(limits[0][0], limits[0][1]), notes=(*found.notes, limits[1]))
 
 

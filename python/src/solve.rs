@@ -5,7 +5,7 @@ use crate::json::{plain, text};
 use crate::task::{Asked, Task};
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{self as tune, Dropped, ExactPath, HeldOutRows, Point, Score, Search, Split};
-use lazyglm::train::tf_idf_if_better;
+use lazyglm::train::scaled_if_better;
 use lazyglm::util::memory::room;
 use lazyglm::{ElasticNet, Error, Head, Progress, Result, SOLVERS, Settings, Stage, spelled};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -25,15 +25,14 @@ pub fn solvers(py: Python) -> PyResult<Bound<PyAny>> {
     plain(py, &SOLVERS)
 }
 
-/// The conversion of counts to tf-idf values: whether counts have a logarithm, the idf of each column, and the reason.
-type TfIdfArrays<'py> = (bool, Bound<'py, PyArray1<f64>>, String);
+/// Of counts that became tf-idf values: whether they have a logarithm, and the idf of each column. And why values were scaled.
+type Scaled<'py> = (Option<(bool, Bound<'py, PyArray1<f64>>)>, String);
 
-/// The heads, the report, the objectives, the conversion of counts, and the limits of predictions with their reason.
-type Solved<'py> =
-    (Vec<HeadArrays<'py>>, String, Vec<f64>, Option<TfIdfArrays<'py>>, Option<([f64; 2], String)>);
+/// The heads, the report, the objectives, how values were scaled, and the limits of predictions with their reason.
+type Solved<'py> = (Vec<HeadArrays<'py>>, String, Vec<f64>, Option<Scaled<'py>>, Option<([f64; 2], String)>);
 
-/// Trains one head, or all of them together: the heads, the report as JSON, the objective after each Newton step, and the conversion
-/// of counts to tf-idf values, if the penalty is chosen and they predict held-out rows better; and the limits of predictions, if there are any.
+/// Trains one head, or all of them together: the heads, the report as JSON, the objective after each Newton step; how values were
+/// scaled, if the penalty is chosen and they then predict held-out rows better; and the limits of predictions, if there are any.
 #[pyfunction]
 pub fn solve<'py>(
     py: Python<'py>,
@@ -44,13 +43,13 @@ pub fn solve<'py>(
 ) -> PyResult<Solved<'py>> {
     task.0.select_head(head);
     let (mut plateau, scales) = (asked.plateau(), asked.scales);
-    let (trained, objectives, tf_idf) = task.run(py, &asked, watch, move |task, settings, tell| {
+    let (trained, objectives, scaling) = task.run(py, &asked, watch, move |task, settings, tell| {
         let figures = |at: &Progress, stage| {
             let loss = at.validation_loss.unwrap_or(at.running_loss);
             tell((at.learnt as f64 / at.total.max(1) as f64, loss, at.nonzeros.unwrap_or(0), stage))
         };
         let scaled = match scales {
-            true => tf_idf_if_better(task, None, settings, &mut |at| figures(at, "choosing"))?,
+            true => scaled_if_better(task, None, settings, &mut |at| figures(at, "choosing"))?,
             false => None,
         };
         let task = scaled.as_ref().map_or(task, |(scaled, _)| scaled);
@@ -71,19 +70,17 @@ pub fn solve<'py>(
             _ => {}
         })?;
         let why = task.notes.last().map_or(String::new(), |note| spelled(note, keyword));
-        let tf_idf = scaled.as_ref().and_then(|(scaled, _)| scaled.tf_idf());
-        Ok((trained, objectives, tf_idf.map(|scaling| (scaling.log, scaling.idf.to_vec(), why))))
+        let counts = task.tf_idf().map(|counts| (counts.log, counts.idf.to_vec()));
+        let scaling = scaled.as_ref().map(|_| (counts, why));
+        Ok((trained.in_data_units(&task.data.features), objectives, scaling))
     })?;
     let limits = trained.limits.map(|limits| {
         let why = trained.notes.iter().rfind(|note| note.starts_with("predictions are limited"));
         (limits, why.map_or(String::new(), |why| spelled(why, keyword)))
     });
-    let heads = match trained.heads.is_empty() {
-        true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
-        false => trained.heads,
-    };
-    let tf_idf = tf_idf.map(|(log, idf, why)| (log, PyArray1::from_vec(py, idf), why));
-    Ok((arrays(py, heads), text(&trained.report)?, objectives, tf_idf, limits))
+    let scaling =
+        scaling.map(|(counts, why)| (counts.map(|(log, idf)| (log, PyArray1::from_vec(py, idf))), why));
+    Ok((arrays(py, trained.to_heads()), text(&trained.report)?, objectives, scaling, limits))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,

@@ -111,7 +111,7 @@ pub struct Task(pub ArrayTask);
 #[pymethods]
 impl Task {
     /// Copies rows. `y` are targets for one head, or numbers of classes for several heads of a kind (ovr, softmax or labels). With labels,
-    /// those of row i are `labels[1][labels[0][i]..labels[0][i + 1]]` instead. `reading` says how the rows were read, if from a file.
+    /// those of row i are `labels[1][labels[0][i]..labels[0][i + 1]]` instead. `reading`: how rows from a file were read, and their names.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from one place")]
     fn new(
@@ -124,7 +124,7 @@ impl Task {
         heads: usize,
         kind: Json<HeadKind>,
         labels: Option<(PyReadonlyArray1<i64>, PyReadonlyArray1<i64>)>,
-        reading: Option<&str>,
+        reading: Option<(&str, Option<Vec<String>>)>,
     ) -> PyResult<Task> {
         let (targets, weights, offsets) = (y.as_slice()?, optional(&weights)?, optional(&offsets)?);
         let labels = match &labels {
@@ -137,12 +137,14 @@ impl Task {
                 Lent { targets, weights, ..rows }.check_lengths(matrix.rows())?;
                 rows.to_rows(0)
             })?;
-            let reading = match reading {
-                Some(text) => read_config(text)?,
-                None if matrix.is_dense() => ReadConfig::table(&[], &[]),
-                None => ReadConfig::default(), // rows that list their features
+            let (reading, names) = match reading {
+                Some((text, names)) => (read_config(text)?, names),
+                None if matrix.is_dense() => (ReadConfig::numbered_table(matrix.columns()), None),
+                None => (ReadConfig::default(), None), // rows that list their features
             };
-            Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind }.task().map(Task)
+            Arrays { rows, reading, names, targets, labels, weights, offsets, loss, heads, kind }
+                .task()
+                .map(Task)
         });
         made?.map_err(raised)
     }

@@ -10,9 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from lazyglm import AutoClassifier, ElasticNetClassifier, ElasticNetRegressor, SGDClassifier, SGDRegressor, load, read
+from lazyglm import AutoClassifier, AutoRegressor, ElasticNetClassifier, ElasticNetRegressor, SGDClassifier, SGDRegressor, load, read
 from lazyglm._frames import TARGET, is_table
 
 PROGRAM = os.environ.get("LAZYGLM")
@@ -236,3 +237,24 @@ def test_wrong_frames_are_refused_with_a_next_step(houses, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match="pip install pyarrow"):
         SGDClassifier().fit(frame, kinds)
+
+
+def test_numbers_in_units_far_apart_are_divided_by_their_standard_deviation(tmp_path):
+    # The share tells the class, and incomes are a hundred million times as large: no penalty of the search suits both.
+    rng = np.random.default_rng(7)
+    share, income = rng.random(400) / 1000, rng.integers(100_000, 190_000, 400)
+    y = np.where(1000 * share + rng.random(400) / 4 > 0.6, "high", "low")
+    frame = pd.DataFrame({"share": share, "income": income, "city": rng.choice(["Rome", "Bonn"], 400)})
+    for X in (frame, frame[["share", "income"]], frame[["share", "income"]].to_numpy(float)):
+        model = AutoClassifier(random_state=1).fit(X, y)
+        assert "numbers are divided by their standard deviation: held-out loss" in model.reason_ and "scale=None keeps them" in model.reason_
+        assert not model.tf_idf_ and model.score(X, y) > 0.85
+        plain = AutoClassifier(random_state=1, scale=None).fit(X, y)
+        assert "standard deviation" not in plain.reason_ and plain.score(X, y) < 0.7
+        # Weights are in the units of the data, so that the file needs no scale.
+        model.save(tmp_path / "m")
+        assert_allclose(load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
+    regressor = AutoRegressor(random_state=1).fit(frame, 1000 * share)
+    assert "standard deviation" in regressor.reason_ and regressor.score(frame, 1000 * share) > 0.99
+    even = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    assert "standard deviation" not in AutoRegressor(random_state=1).fit(even, even["a"]).reason_

@@ -72,7 +72,7 @@ pub fn run(args: Train) -> Result<()> {
     let data = match args.scale.as_str() {
         "auto" => {
             display.search("tf-idf or counts: ");
-            let found = data.tf_idf_if_better(&settings, args.quiet, &mut |progress| {
+            let found = data.scaled_if_better(&settings, args.quiet, &mut |progress| {
                 tried += penalties(progress);
                 display.see(progress);
             });

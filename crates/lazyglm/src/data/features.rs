@@ -122,6 +122,16 @@ impl Features {
         Features { base, count, given: None, feature_ids: Arc::default(), scaling: Arc::default() }
     }
 
+    /// One column per name.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Features::named(&["height".into(), "width".into()]).name(1), "width");
+    /// ```
+    pub fn named(names: &[String]) -> Features {
+        let words = FeatureIds::Words(names.iter().map(String::as_str).collect());
+        Features { feature_ids: Arc::new(words), ..Features::columns_from(0, names.len()) }
+    }
+
     /// Determines the features of rows whose ids are indices as written, and replaces the ids by columns.
     ///
     /// ```

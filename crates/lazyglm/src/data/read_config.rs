@@ -90,6 +90,16 @@ impl ReadConfig {
         ReadConfig { spec: FormatSpec::Csv(Csv { delimiter: ',', columns }), ..ReadConfig::default() }
     }
 
+    /// How the rows of a table are read whose columns are numbers without names.
+    ///
+    /// ```
+    /// use lazyglm::ReadConfig;
+    /// assert_eq!(ReadConfig::numbered_table(2), ReadConfig::table(&["0".into(), "1".into()], &[]));
+    /// ```
+    pub fn numbered_table(columns: usize) -> ReadConfig {
+        ReadConfig::table(&(0..columns).map(|column| column.to_string()).collect::<Vec<_>>(), &[])
+    }
+
     /// Whether values are weighted by the idf of their words, which the model then keeps.
     pub fn has_idf(&self) -> bool {
         self.idf().is_some() || !self.spec.text_columns(true).is_empty()

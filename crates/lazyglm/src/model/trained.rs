@@ -1,6 +1,7 @@
 //! What a run has learnt, column by column, before features are named.
 
 use super::report::Report;
+use crate::data::features::Features;
 use crate::problem::heads::Head;
 use crate::util::error::Place;
 
@@ -36,6 +37,38 @@ pub struct Trained {
 }
 
 impl Trained {
+    /// The heads; of one model, the only one.
+    ///
+    /// ```
+    /// use lazyglm::{Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// assert_eq!(trained.to_heads()[0].dense(100), trained.weights);
+    /// ```
+    pub fn to_heads(&self) -> Vec<Head> {
+        match self.heads.is_empty() {
+            true => vec![Head::of(self.weights.iter().copied(), self.bias)],
+            false => self.heads.clone(),
+        }
+    }
+
+    /// The weights for values as they are in the data, of a model that was trained on values scaled as these features say.
+    ///
+    /// ```
+    /// use lazyglm::{Features, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let weights = trained.weights.clone();
+    /// assert_eq!(trained.in_data_units(&Features::columns_from(0, 100)).weights, weights, "nothing was scaled");
+    /// ```
+    pub fn in_data_units(mut self, features: &Features) -> Trained {
+        let of_heads = self.heads.iter_mut().flat_map(|head| head.columns.iter().zip(&mut head.weights));
+        of_heads.for_each(|(&column, weight)| *weight = features.in_data_units(column as usize, *weight));
+        let all = self.weights.iter_mut().enumerate();
+        all.for_each(|(column, weight)| *weight = features.in_data_units(column, *weight));
+        self
+    }
+
     /// One trained model.
     pub(crate) fn one(weights: Vec<f64>, bias: f64, report: Report) -> Trained {
         let (heads, thresholds, notes) = (Vec::new(), None, Vec::new());

@@ -45,5 +45,7 @@ pub use one_pass::{OnePass, Passed, Streamed};
 pub use progress::{Progress, Stage};
 pub use sgd::rate;
 pub use solvers::train;
-pub use tf_idf_choice::{scaled_numbers_if_better, tf_idf_if_better, tf_idf_on_disk_if_better};
+pub use tf_idf_choice::{
+    scaled_if_better, scaled_numbers_if_better, tf_idf_if_better, tf_idf_on_disk_if_better,
+};
 pub use told::apart;

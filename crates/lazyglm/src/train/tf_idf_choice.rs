@@ -109,6 +109,26 @@ fn compare(
     (losses[1] < losses[0]).then_some(Better { losses, of_some })
 }
 
+/// [`tf_idf_if_better`], or else [`scaled_numbers_if_better`].
+///
+/// ```
+/// use lazyglm::{Settings, synth, train::scaled_if_better};
+/// let task = synth::documents(&synth::Shape { rows: 300, features: 100, ..Default::default() }).task;
+/// let given = Settings { choose_penalty: false, ..Settings::default() };
+/// assert!(scaled_if_better(&task, None, &given, &mut |_| {}).unwrap().is_none(), "with a given penalty, the values stay as they are");
+/// ```
+pub fn scaled_if_better(
+    task: &Task,
+    held_out: Option<&Task>,
+    settings: &Settings,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Option<(Task, Option<Task>)>> {
+    match tf_idf_if_better(task, held_out, settings, watch)? {
+        None => scaled_numbers_if_better(task, held_out, settings, watch),
+        found => Ok(found),
+    }
+}
+
 /// Like [`tf_idf_if_better`] for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
 pub fn tf_idf_on_disk_if_better(
     windows: &mut Windows,

@@ -12,7 +12,7 @@ use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
     Scale, Settings, Task, Windows, WindowsOptions,
-    train::{scaled_numbers_if_better, tf_idf_if_better, tf_idf_on_disk_if_better},
+    train::{scaled_if_better, tf_idf_on_disk_if_better},
 };
 
 /// The rows to train on.
@@ -107,7 +107,7 @@ impl TrainingData {
 
     /// The data with counts replaced by their tf-idf, or with the numbers of a table in units of their standard deviation, if
     /// these predict held-out rows better.
-    pub fn tf_idf_if_better(
+    pub fn scaled_if_better(
         mut self,
         settings: &Settings,
         quiet: bool,
@@ -117,10 +117,7 @@ impl TrainingData {
             TrainingRows::Memory(task) => {
                 let told = task.notes.len();
                 let held_out = self.held_out.as_ref();
-                let found = match tf_idf_if_better(task, held_out, settings, watch)? {
-                    None => scaled_numbers_if_better(task, held_out, settings, watch)?,
-                    found => found,
-                };
+                let found = scaled_if_better(task, held_out, settings, watch)?;
                 let Some((scaled, held_out)) = found else { return Ok(self) };
                 (**task, self.held_out) = (scaled, held_out);
                 task.notes[told..].iter().for_each(|text| note(quiet, text));

@@ -17,7 +17,6 @@ mod vanished;
 pub use load::Load;
 pub(crate) use vanished::vanishes;
 
-use crate::data::feature_ids::FeatureIds;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Lines, Parsed, ReadOptions};
 use crate::data::labels::Labels;
@@ -103,9 +102,7 @@ impl Dataset {
     /// assert_eq!((data.rows.ids(), data.rows.columns()), (&[1][..], 2));
     /// ```
     pub fn read_by_names(path: &Path, reading: &ReadConfig, names: &[String]) -> Result<Dataset> {
-        let mut features = Features::columns_from(0, names.len());
-        features.feature_ids = Arc::new(FeatureIds::Words(names.iter().map(String::as_str).collect()));
-        Dataset::read_by(path, &features, &vec![true; names.len()], reading)
+        Dataset::read_by(path, &Features::named(names), &vec![true; names.len()], reading)
     }
 
     /// Reads a validation file, given the features and the reading options of training data that are not in

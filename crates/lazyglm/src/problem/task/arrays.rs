@@ -17,6 +17,8 @@ pub struct Arrays<'a> {
     pub rows: Rows,
     /// How rows like these are read from files.
     pub reading: ReadConfig,
+    /// The name of each column, if it has others than those of `reading`.
+    pub names: Option<Vec<String>>,
     /// Targets of one head, or the number of the class of each row.
     pub targets: &'a [f64],
     /// If rows have labels: those of row i are `labels.1[labels.0[i]..labels.0[i + 1]]`.
@@ -40,9 +42,9 @@ pub struct Arrays<'a> {
 /// let mut rows = Rows::new();
 /// (0..3).for_each(|j| rows.push(&[(j, 1.0)]).unwrap());
 /// let loss = loss::parse("logistic").unwrap();
-/// let (heads, kind, reading) = (3, HeadKind::Ovr, Default::default());
+/// let (heads, kind, reading, names) = (3, HeadKind::Ovr, Default::default(), None);
 /// let (targets, weights) = (&[0.0, 2.0, 1.0][..], Some(&[2.0, 0.0, 4.0][..]));
-/// let mut task = Arrays { rows, reading, targets, labels: None, weights, offsets: None, loss, heads, kind }.task().unwrap();
+/// let mut task = Arrays { rows, reading, names, targets, labels: None, weights, offsets: None, loss, heads, kind }.task().unwrap();
 /// assert_eq!((task.mean_weight, task.task.len()), (3.0, 2), "one row counts as absent");
 /// task.select_head(Some(1));
 /// assert_eq!(task.task.numbers(), [-1.0, 1.0]);
@@ -63,11 +65,15 @@ pub struct ArrayTask {
 impl Arrays<'_> {
     /// Makes the task. Several heads need [`ArrayTask::select_head`] before the targets are theirs.
     pub fn task(self) -> Result<ArrayTask> {
-        let Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind } = self;
+        let Arrays { rows, reading, names, targets, labels, weights, offsets, loss, heads, kind } = self;
         check_targets(targets, &*loss, if labels.is_some() { 2 } else { heads })?;
         let present = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
         let several = heads > 1 || labels.is_some();
-        let features = Features::columns_from(0, rows.columns());
+        let names = names.unwrap_or_else(|| reading.spec.number_columns());
+        let features = match names.len() == rows.columns() {
+            true => Features::named(&names),
+            false => Features::columns_from(0, rows.columns()),
+        };
         let numbers = if several { any_two_classes(targets.len(), &present) } else { targets.to_vec() };
         let mut data = Dataset::made(rows, Labels::Numbers(numbers), features);
         data.reading = reading;
