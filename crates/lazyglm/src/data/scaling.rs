@@ -295,3 +295,25 @@ impl Columns {
             .then(|| (0..self.counts.len()).map(|j| factor(j).unwrap_or(1.0)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_divided_by_its_standard_deviation_with_its_zeros_or_by_its_largest_size() {
+        let mut rows = Rows::new();
+        let four: [&[(u32, f64)]; 4] =
+            [&[(0, 1.0), (1, -3.0)], &[(0, 3.0)], &[(0, 5.0)], &[(0, 7.0), (2, 2.0)]];
+        four.iter().for_each(|row| rows.push(row).unwrap());
+        let mut columns = Columns::new(3);
+        columns.see(rows.borrow());
+        let deviations = [5.0f64, 27.0 / 16.0, 0.75].map(f64::sqrt); // of 1 3 5 7, of −3 0 0 0, of 0 0 0 2
+        let scale = columns.scale(Scale::Std).unwrap();
+        for (factor, deviation) in scale.iter().zip(deviations) {
+            assert!((factor * deviation - 1.0).abs() < 1e-12, "{scale:?}");
+        }
+        assert_eq!(columns.scale(Scale::MaxAbs).unwrap(), [1.0 / 7.0, 1.0 / 3.0, 0.5]);
+        assert!(columns.scale(Scale::TfIdf).is_none());
+    }
+}

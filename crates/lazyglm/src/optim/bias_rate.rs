@@ -102,3 +102,28 @@ impl BiasRate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_multiple_is_the_mean_share_of_features_in_a_row_after_a_faster_beginning() {
+        let mut rate = BiasRate::new(BiasRule::ByDensity, 200, Density::default());
+        [10, 30].iter().for_each(|&present| rate.see(present));
+        assert_eq!(rate.density(), Density { present: 40, rows: 2 });
+        assert_eq!(rate.multiple(0.5, 1_000_000), 0.1, "20 of 200 features");
+        assert_eq!(rate.multiple(0.5, 16), 0.4, "1 / (η·(1 + t/4))");
+        assert_eq!(rate.multiple(0.5, 0), 1.0, "never above the rate of the weights");
+        let mut sparse = BiasRate::new(BiasRule::ByDensity, 1_000_000, Density::default());
+        sparse.see(3);
+        assert_eq!(sparse.multiple(0.5, u64::MAX), LEAST);
+    }
+
+    #[test]
+    fn a_fixed_multiple_is_reached_after_some_hundred_steps() {
+        let rate = |least| BiasRate::new(BiasRule::Fixed(least), 7, Density::default());
+        assert_eq!([0, 100, 1_000_000].map(|t| rate(0.01).multiple(0.5, t)), [1.0, 0.5, 0.01]);
+        assert_eq!(rate(1.0).multiple(0.5, 1_000_000), 1.0);
+    }
+}

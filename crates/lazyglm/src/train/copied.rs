@@ -68,3 +68,27 @@ impl Copied {
         Task { data, loss: problem.loss().clone(), targets, weights, notes: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::settings::Order;
+    use crate::problem::source::{Sequence, Source};
+    use crate::synth::{Shape, documents};
+
+    #[test]
+    fn a_copy_has_the_rows_targets_weights_and_offsets_of_the_original() {
+        let mut task = documents(&Shape { rows: 40, features: 30, ..Shape::default() }).task;
+        task.weights = Some((0..40).map(|i| 0.5 + f64::from(i % 3)).collect());
+        task.data.offsets = Some((0..40).map(|i| f64::from(i) / 8.0).collect());
+        let mut copied = Copied::default();
+        let sequence = Sequence { order: Order::Sequential, seed: 1 };
+        let see = &mut |batch: &Batch| batch.order.iter().try_for_each(|&i| copied.push(batch, i as usize));
+        task.epoch(sequence, 0, see).unwrap();
+        assert_eq!(copied.size(), [40, task.data.rows.nonzeros()]);
+        let copy = copied.task(&task);
+        assert_eq!(copy.data.rows.ids(), task.data.rows.ids());
+        assert_eq!((copy.numbers(), &copy.weights), (task.numbers(), &task.weights));
+        assert_eq!(copy.data.offsets, task.data.offsets);
+    }
+}

@@ -54,6 +54,27 @@ fn bits(heads: &[Head]) -> Vec<(Vec<u32>, Vec<u64>, u64)> {
 }
 
 #[test]
+fn a_checkpoint_of_other_data_or_settings_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c");
+    let [task, other] = [60, 61].map(|rows| labelled(folder.path(), rows, 5, 10));
+    let columns = task.data.rows.columns();
+    let open = |task: &Task, settings: &str| {
+        Checkpoint::open(&path, HOUR, true, (task.fingerprint().unwrap(), columns), settings)
+    };
+    open(&task, "solver: auto\n").unwrap().write().unwrap();
+    assert!(open(&task, "solver: auto\n").unwrap().existed());
+    for (task, settings, words) in [
+        (&other, "solver: auto\n", "on other data"),
+        (&task, "solver: sgd\n", "with other settings"),
+        (&other, "solver: sgd\n", "on other data, and with other settings"),
+    ] {
+        let refusal = open(task, settings).unwrap_err().to_string();
+        assert!(refusal.contains(words), "{refusal}");
+    }
+}
+
+#[test]
 fn the_checkpoint_of_two_hundred_labels_is_about_as_large_as_their_weights() {
     let folder = tempfile::tempdir().unwrap();
     let (task, path) = (labelled(folder.path(), 800, 200, 1000), folder.path().join("c"));

@@ -1,8 +1,8 @@
 //! Laws of exact paths with held-out rows: any splits, weights of held-out rows, and the models of the folds.
 
 use lazyglm::eval::metrics::Metric;
-use lazyglm::search::{ExactPath, ExactPaths, Folds, HeldOutRows, PathProgress, Split};
-use lazyglm::{ElasticNet, HeadKind, Labels, Settings, Targets, Task, objective, synth};
+use lazyglm::search::{ExactPath, ExactPaths, Folds, HeldOutRows, PathProgress, Split, strongest_l1};
+use lazyglm::{ElasticNet, HeadKind, Labels, Settings, Solver, Targets, Task, objective, synth, train};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -12,13 +12,22 @@ fn task() -> Task {
 }
 
 fn found(task: &Task, held: HeldOutRows, settings: &Settings) -> lazyglm::Result<ExactPaths> {
+    measured(task, held, settings, Metric::Loss)
+}
+
+fn measured(
+    task: &Task,
+    held: HeldOutRows,
+    settings: &Settings,
+    metric: Metric,
+) -> lazyglm::Result<ExactPaths> {
     let net = |l1: f64| ElasticNet { l1, l2: 0.1 * l1 };
     let path = ExactPath {
         task,
         held,
         settings,
         sequences: vec![[3e-2, 1e-2].map(net).to_vec(), [1e-2, 3e-3, 1e-3].map(net).to_vec()],
-        metric: Metric::Loss,
+        metric,
         may_end: false,
         max_features: None,
         refine: false,
@@ -51,6 +60,42 @@ fn splits_that_hold_out_each_row_once_are_folds() {
     assert_eq!(folds.of_folds, splits.of_folds);
     let sequences: Vec<usize> = splits.models.iter().map(|model| model.sequence).collect();
     assert_eq!(sequences, [0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn a_choice_is_the_best_mean_of_the_folds_with_its_standard_error_whether_the_metric_is_a_loss_or_a_gain() {
+    let (task, settings) = (task(), settings());
+    for (metric, sign) in [(Metric::Loss, 1.0), (Metric::Accuracy, -1.0)] {
+        let paths = measured(&task, HeldOutRows::Splits(thirds(400)), &settings, metric).unwrap();
+        let outcome = paths.outcome.unwrap();
+        let mean = |folds: &Vec<f64>| sign * folds.iter().sum::<f64>() / 3.0;
+        for (score, folds) in outcome.scores.iter().zip(&outcome.by_fold) {
+            let mean = mean(folds);
+            let spread: f64 = folds.iter().map(|one| (sign * one - mean).powi(2)).sum();
+            assert!((score.mean - mean).abs() < 1e-12, "{metric}: {} {folds:?}", score.mean);
+            assert!(
+                (score.se - (spread / 2.0 / 3.0).sqrt()).abs() < 1e-12,
+                "{metric}: {} {folds:?}",
+                score.se
+            );
+        }
+        let lowest = outcome.by_fold.iter().map(mean).fold(f64::INFINITY, f64::min);
+        assert!((mean(&outcome.by_fold[outcome.best]) - lowest).abs() < 1e-12, "{metric}");
+    }
+}
+
+#[test]
+fn the_strongest_l1_of_a_path_is_where_the_weight_with_the_largest_gradient_for_its_factor_leaves_zero() {
+    let task = task();
+    let factors: Vec<f64> = (0..60).map(|j| 0.25 + f64::from(j % 4)).collect();
+    let settings = Settings { factors: Some(Arc::new(factors)), ..settings() };
+    let l1 = strongest_l1(&task, &settings);
+    let nonzeros = |l1: f64| {
+        let penalty = ElasticNet { l1, l2: 0.0 };
+        let settings = Settings { solver: Solver::Newton, penalty, ..settings.clone() };
+        train(&task, None, &settings, &mut |_| {}).unwrap().report.nonzeros
+    };
+    assert!(nonzeros(1.0001 * l1) == 0 && nonzeros(0.99 * l1) > 0);
 }
 
 #[test]

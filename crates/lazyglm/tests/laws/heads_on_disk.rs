@@ -165,6 +165,21 @@ fn by_default_the_penalty_is_chosen_on_some_rows_and_what_needs_all_rows_is_refu
     std::fs::remove_file(path).unwrap();
 }
 
+#[test]
+fn the_penalty_of_a_sample_is_weakened_for_all_rows() {
+    let path = file("weakened", 12_000, 300, class);
+    let choose =
+        Settings { solver: Solver::Auto, choose_penalty: true, epochs: 1, ..settings(Precision::F32, None) };
+    let options = WindowsOptions { memory: 28 << 20, ..Default::default() };
+    let report = train(&both(&path, &options, &choose).0, None, &choose, &mut |_| {}).unwrap().report;
+    let chosen = report.tried.iter().find(|tried| tried.chosen).unwrap();
+    let sampled = (report.l1 / chosen.l1).powi(2) * 12_000.0; // rows: a penalty falls as 1/√n
+    assert!((report.l2 * chosen.l1 - report.l1 * chosen.l2).abs() <= 1e-9 * report.l2 * chosen.l1, "both");
+    let learnt = chosen.rows as f64; // of the sample, some rows are held out
+    assert!(sampled < 11_000.0 && learnt < sampled && sampled < 2.0 * learnt, "{sampled} rows, {chosen:?}");
+    std::fs::remove_file(path).unwrap();
+}
+
 /// The least memory for these rows, as the refusal names it, and the refusal.
 fn least(path: &Path, settings: &Settings) -> (usize, String) {
     let options = WindowsOptions { memory: 20 << 20, ..Default::default() };

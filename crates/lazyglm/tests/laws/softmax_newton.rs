@@ -2,7 +2,7 @@
 
 use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss;
-use lazyglm::objective::{Certificate, SoftmaxProblem, certify_softmax};
+use lazyglm::objective::{Certificate, SoftmaxProblem, Worst, certify_softmax};
 use lazyglm::optim::newton;
 use lazyglm::optim::softmax_newton::{NewtonStop, Options, Problem, Solution, solve};
 use lazyglm::util::random::Random;
@@ -161,6 +161,18 @@ fn the_certificate_proves_what_the_solver_claims_for_any_number_of_classes() {
             }
         }
     }
+}
+
+#[test]
+fn a_wrong_bias_of_a_class_violates_the_conditions_by_its_mean_residual() {
+    let made = Made::draw(&mut Random::new(5), 80, 12, 3, false);
+    let heads: Vec<Head> = (0..3).map(|k| Head { bias: f64::from(k), ..Head::default() }).collect();
+    let proof = made.certify(ElasticNet { l1: 10.0, l2: 1.0 }, true, &heads);
+    let total: f64 = (0..3).map(|k| f64::from(k).exp()).sum();
+    let share = |k: u32| made.classes.iter().filter(|class| **class == k).count() as f64 / 80.0;
+    let residual = |k: u32| (f64::from(k).exp() / total - share(k)).abs();
+    let most = (0..3).map(residual).fold(0.0, f64::max);
+    assert!((proof.kkt - most).abs() < 1e-12 && proof.worst == Worst::Bias, "{proof:?} {most}");
 }
 
 #[test]

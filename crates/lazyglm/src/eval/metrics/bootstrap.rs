@@ -49,3 +49,32 @@ fn interval(values: Vec<Option<f64>>) -> Interval {
     };
     (!values.is_empty()).then(|| [quantile(0.025), quantile(0.975)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_lies_between_the_nearest_two_values() {
+        let values = |count: usize| (0..count).rev().map(|k| Some(k as f64)).collect::<Vec<_>>();
+        let [low, high] = interval(values(11)).unwrap();
+        assert!((low - 0.25).abs() < 1e-12 && (high - 9.75).abs() < 1e-12, "{low} {high}");
+        assert_eq!(interval(vec![Some(1.0), None]), None, "a figure that one sample does not have");
+        assert_eq!(interval(vec![Some(1.0), Some(f64::NAN)]), None);
+        assert_eq!(interval(Vec::new()), None);
+    }
+
+    #[test]
+    fn a_sample_has_as_many_rows_as_there_are_and_some_of_them_twice() {
+        let figures = |drawn: &[f64]| {
+            assert_eq!(drawn.iter().sum::<f64>(), 50.0);
+            assert!(drawn.iter().any(|times| *times >= 2.0) && drawn.contains(&0.0));
+            vec![Some(drawn[..25].iter().sum::<f64>()), None]
+        };
+        let found = intervals(50, 200, 7, &figures);
+        assert_eq!((found.len(), found[1]), (2, None));
+        let [low, high] = found[0].unwrap();
+        // 25 rows of 50 are drawn 25 ± 3.5 times.
+        assert!((15.0..22.0).contains(&low) && (28.0..35.0).contains(&high), "{low} {high}");
+    }
+}

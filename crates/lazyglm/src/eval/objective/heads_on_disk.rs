@@ -63,3 +63,53 @@ fn of_share(share: f64) -> Vec<Pooled> {
     pooled.retain(|rows| rows.weight > 0.0);
     pooled
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::dataset::Dataset;
+    use crate::data::features::Features;
+    use crate::data::labels::Labels;
+    use crate::data::rows::Rows;
+    use crate::problem::heads::HeadKind;
+    use crate::problem::loss;
+    use crate::problem::penalty::ElasticNet;
+    use crate::problem::task::{Sets, Targets, Task};
+
+    #[test]
+    fn heads_in_several_passes_have_the_figures_of_one_pass() {
+        let (mut rows, mut sets) = (Rows::new(), Sets::default());
+        for i in 0..60u32 {
+            rows.push(&[(i % 7, 1.0 + f64::from(i % 3)), (7 + i % 5, 0.5)]).unwrap();
+            sets.push((0..3).filter(|k| (i + k) % (k + 2) == 0));
+        }
+        let columns = rows.columns();
+        let shares: Vec<f64> = sets.counts(3).iter().map(|&count| count as f64 / 60.0).collect();
+        let data = Dataset::made(rows, Labels::Numbers(vec![0.0; 60]), Features::columns_from(0, columns));
+        let names = (0..3).map(|k| k.to_string()).collect();
+        let targets = Targets::of_sets(HeadKind::Labels, names, sets);
+        let loss = loss::parse("logistic").unwrap();
+        let task = Task { data, loss: loss.clone(), targets, weights: None, notes: Vec::new() };
+        let weights = |k: usize| (0..columns).map(move |j| ((j + k) % 4) as f64 / 8.0 - 0.2);
+        let heads: Vec<Head> = (0..3).map(|k| Head::of(weights(k), 0.1 * k as f64)).collect();
+        let weighted_penalty = WeightedPenalty::of(ElasticNet { l1: 1e-3, l2: 1e-2 });
+        let (heads, shares, nonzeros) = (&heads[..], &shares[..], task.data.rows.nonzeros());
+        let all = IndependentHeads {
+            loss: &*loss,
+            weighted_penalty,
+            with_bias: true,
+            heads,
+            shares,
+            columns,
+            nonzeros,
+        };
+        let [one, two, three] = [1, 2, 3].map(|at_once| all.evaluate(&task, at_once).unwrap());
+        let figures = |of: &[(Evaluation, Certificate)]| -> Vec<_> {
+            of.iter().map(|(evaluation, proof)| (*evaluation, proof.dual)).collect()
+        };
+        assert_eq!(figures(&one), figures(&three));
+        assert_eq!(figures(&two), figures(&three));
+        let objectives: Vec<f64> = three.iter().map(|(evaluation, _)| evaluation.baseline).collect();
+        assert!(objectives[0] != objectives[1] && objectives[1] != objectives[2], "{objectives:?}");
+    }
+}

@@ -49,6 +49,7 @@ fn seen(go: impl FnOnce(&mut dyn FnMut(&Batch) -> Result<()>) -> Result<()>) -> 
             turn.rows.for_each(i as usize, |id, x| pairs.push((id as u32, x)));
             assert_eq!(pairs, row(k), "row {k}");
             assert_eq!((turn.place)(i as usize).line, Some((k + 1 + (k + 1) / 1000) as u64), "row {k}");
+            assert_eq!((turn.number)(i as usize), k as u64);
         }
         turns.push(rows);
         Ok(())
