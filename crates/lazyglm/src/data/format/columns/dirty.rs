@@ -76,3 +76,28 @@ impl Parsed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_several_blocks_are_counted_together_and_the_first_is_named() {
+        let cells = |column: &str, count, value: &str, line| DirtyCells {
+            column: column.into(),
+            count,
+            value: value.into(),
+            line,
+            at: 3,
+        };
+        let mut all = Vec::new();
+        DirtyCells::join(&mut all, &[cells("age", 2, "unknown", 7)]);
+        DirtyCells::join(&mut all, &[cells("income", 1, "-", 40), cells("age", 3, "?", 41)]);
+        assert_eq!(all, [cells("age", 5, "unknown", 7), cells("income", 1, "-", 40)]);
+        let note = all[0].note("t.csv".as_ref());
+        assert!(
+            note.contains("5 cells of the number column 'age'") && note.contains("line 7, column 3"),
+            "{note}"
+        );
+    }
+}
