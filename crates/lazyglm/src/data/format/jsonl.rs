@@ -32,6 +32,7 @@ mod arrays;
 use super::columns::{Column, ColumnKind, NAN, fill_in, is_inside, is_missing, is_silent, number};
 use super::json::{Scanner, Value};
 use super::names::push_part;
+use super::names_room::NamesRoom;
 use super::text::Terms;
 use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
@@ -66,6 +67,7 @@ pub(super) struct Jsonl {
     complete: Option<Vec<String>>, // the columns taken by type, if other keys are ignored
     due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
+    keys_room: NamesRoom,
     known: Vec<(Role, u64)>,
     row: u64,
     name: String,
@@ -75,6 +77,8 @@ pub(super) struct Jsonl {
 
 impl Parser for Jsonl {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        into.allow_names(block.len(), &self.columns);
+        self.keys_room.add(block.len(), []);
         for_each_line(block, file, into, |line, into| self.line(line, into))
     }
 }
@@ -91,6 +95,7 @@ impl Jsonl {
             complete: None,
             due: Vec::new(),
             keys: Vocabulary::default(),
+            keys_room: NamesRoom::default(),
             known: Vec::new(),
             row: 0,
             name: String::new(),
@@ -104,6 +109,7 @@ impl Jsonl {
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());
         (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
         (jsonl.columns, jsonl.complete) = (columns.clone(), complete.clone());
+        jsonl.keys_room.add(0, columns);
         let due = |column: &Column| (complete.is_some() || *table) && column.missing.is_some();
         for (k, column) in columns.iter().enumerate().filter(|(_, column)| due(column)) {
             jsonl.role(&column.name);
@@ -132,7 +138,9 @@ impl Jsonl {
                 continue;
             };
             let key = flattened(&path, key);
-            match self.role(&key) {
+            let role = self.role(&key);
+            self.check_room(line, into)?;
+            match role {
                 None => {
                     let what = format!("the key '{}' stands twice in the object", excerpt(key.as_bytes()));
                     return Err(line.wrong(at, what, "give each key once"));
@@ -163,6 +171,13 @@ impl Jsonl {
         Ok(())
     }
 
+    /// Refuses the block if the names of features or of keys take too much room.
+    #[inline]
+    fn check_room(&self, line: &Line, into: &mut Parsed) -> Result<()> {
+        let full = self.keys_room.is_full() || into.names_are_full();
+        if full { Err(into.refuse_names(line.file)) } else { Ok(()) }
+    }
+
     /// The role of a key, or `None` if the row contains the key twice.
     fn role(&mut self, key: &str) -> Option<Role> {
         let role = self.role_of(key);
@@ -172,7 +187,7 @@ impl Jsonl {
 
     /// The role of a key, which a row may contain several times.
     fn role_of(&mut self, key: &str) -> Role {
-        let id = self.keys.id(key) as usize;
+        let id = self.keys_room.id(&mut self.keys, key) as usize;
         if id == self.known.len() {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
             let column = self.columns.iter().position(|column| column.name == key);
