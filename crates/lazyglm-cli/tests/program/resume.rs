@@ -207,6 +207,31 @@ fn a_run_that_is_killed_at_random_moments_ends_in_the_same_model() {
     println!("{kills} kills, {left} of runs with a checkpoint, {resumed} runs resumed from one");
 }
 
+/// The test above draws its runs; this one has them all.
+#[test]
+fn every_kind_of_run_is_killed_once_behind_its_first_checkpoint_and_ends_in_the_same_model() {
+    let (folder, mut killed) = (folder(), 0);
+    for run in RUNS {
+        let line = line_of(*run);
+        ok(&folder, &line);
+        let whole = model(&folder);
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let line = format!("{line} --checkpoint c --every 0s --resume");
+        let was_running =
+            kill_after(start(&folder, &line), Duration::from_millis(1), Some(&folder.path("c")));
+        let left = folder.path("c").exists();
+        killed += usize::from(was_running && left);
+        let output = ok(&folder, &line);
+        assert_eq!(output.stderr.contains("goes on from c"), left, "{line}: {}", output.stderr);
+        assert!(model(&folder) == whole, "{line}: another model");
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let hidden = folder.names().into_iter().filter(|name| name.starts_with('.'));
+        hidden.for_each(|name| std::fs::remove_file(folder.path(&name)).unwrap());
+    }
+    println!("{killed} of {} kinds of runs were killed behind a checkpoint", RUNS.len());
+    assert!(2 * killed > RUNS.len(), "{killed} of {} runs; the others were done before", RUNS.len());
+}
+
 fn send(signal: &str, child: &Child) {
     let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
 }

@@ -38,6 +38,7 @@ use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The role of a key.
@@ -64,7 +65,8 @@ pub(super) struct Jsonl {
     drop: Vec<String>,
     categorical: Vec<String>,
     columns: Vec<Column>,
-    complete: Option<Vec<String>>, // the columns taken by type, if other keys are ignored
+    places: HashMap<String, usize>, // of the columns, by name
+    complete: Option<Vec<String>>,  // the columns taken by type, if other keys are ignored
     due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
     keys_room: NamesRoom,
@@ -92,6 +94,7 @@ impl Jsonl {
             drop: Vec::new(),
             categorical: Vec::new(),
             columns: Vec::new(),
+            places: HashMap::new(),
             complete: None,
             due: Vec::new(),
             keys: Vocabulary::default(),
@@ -110,6 +113,9 @@ impl Jsonl {
         (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
         (jsonl.columns, jsonl.complete) = (columns.clone(), complete.clone());
         jsonl.keys_room.add(0, columns);
+        for (k, column) in columns.iter().enumerate() {
+            jsonl.places.entry(column.name.clone()).or_insert(k);
+        }
         let due = |column: &Column| (complete.is_some() || *table) && column.missing.is_some();
         for (k, column) in columns.iter().enumerate().filter(|(_, column)| due(column)) {
             jsonl.role(&column.name);
@@ -190,7 +196,7 @@ impl Jsonl {
         let id = self.keys_room.id(&mut self.keys, key) as usize;
         if id == self.known.len() {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
-            let column = self.columns.iter().position(|column| column.name == key);
+            let column = self.places.get(key).copied();
             let role = match column {
                 _ if key == self.target => Role::Target,
                 _ if self.offset.as_deref() == Some(key) => Role::Offset,

@@ -34,6 +34,8 @@ pub struct Parsed {
     pub with_query: usize,
     /// Cells of number columns that hold a word and count as missing.
     pub dirty: Vec<DirtyCells>,
+    /// The names of these columns, by which they are found.
+    pub dirty_columns: Vocabulary,
     /// Rows and cells that cannot be read. If there are any, the rows are not to be used.
     pub wrong: WrongRows,
     /// The line of each row.
@@ -238,6 +240,7 @@ impl Parsed {
         self.offsets.clear();
         self.absent.clear();
         self.dirty.clear();
+        self.dirty_columns.clear();
         self.wrong = WrongRows::default();
         self.copied.clear();
         if let Some(names) = &mut self.names {

@@ -80,8 +80,9 @@ fn are_apart<'a>(mut blocks: impl Iterator<Item = &'a Block>, length: u64) -> bo
 /// does.
 fn fits(batch: &Described, body: &[u8]) -> bool {
     let is_zstd = batch.compression().map(|compression| compression.codec() == CompressionType::ZSTD);
-    let sizes = batch.buffers().iter().flatten().map(|part| u64::try_from(part.length()).unwrap_or(u64::MAX));
-    if is_zstd.is_some() && sizes.fold(0, u64::saturating_add) > body.len() as u64 {
+    let size = |part: &arrow_ipc::Buffer| u64::try_from(part.length()).unwrap_or(u64::MAX);
+    let all = batch.buffers().iter().flatten().fold(0, |sum: u64, part| sum.saturating_add(size(part)));
+    if is_zstd.is_some() && all > body.len() as u64 {
         return false;
     }
     batch.buffers().iter().flatten().all(|part| {
