@@ -177,6 +177,20 @@ fn a_device_without_an_end_is_refused_before_it_fills_the_memory() {
 }
 
 #[test]
+fn the_end_of_a_file_is_no_long_record() {
+    // With little memory, a record may have a megabyte. The first megabyte is looked at, and the rest is less than another.
+    for rows in [30_000, 45_000, 60_000] {
+        let folder = Folder::with("data.svm", crate::common::text(&classes(rows, 60, 1)));
+        for memory in ["27M", "40M"] {
+            let line = format!(
+                "train data.svm -o m --solver sgd --epochs 1 --memory {memory} --cache off --json --quiet"
+            );
+            assert_eq!(folder.json(&line)["rows"], rows, "{memory}");
+        }
+    }
+}
+
+#[test]
 fn a_prediction_that_is_no_number_is_a_failure() {
     let folder = Folder::with("data.svm", "1 1:1 2:-1\n-1 1:-1 2:1\n".repeat(20));
     folder.ok("train data.svm -o m --cache off --epochs 3 --eta0 1 --l1 0 --l2 0");

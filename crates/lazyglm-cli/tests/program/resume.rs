@@ -44,6 +44,9 @@ const RUNS: &[(&str, &str)] = &[
     ("train large.svm", "--solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--multiclass softmax --solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--multiclass ovr --epochs 2 --memory 27M"),
+    ("train classes.svm", "--multiclass softmax --solver sgd --epochs 3 --memory 27M"),
+    ("train classes.svm", "--multiclass ovr --epochs 2 --memory 27M"),
+    ("train sets.svm", "--multilabel --solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--solver newton --l1 1e-3 --tolerance 1e-3 --memory 60M"),
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
     ("train large.svm", "--memory 60M"),
@@ -86,11 +89,13 @@ fn folder() -> Folder {
     folder.write("words.txt", in_format(&classes(400, 90, 6), "text"));
     let mut dice = Dice(4);
     let words = ["a", "b", "c", "d"];
-    let row = |_| {
+    let mut row = |_| {
         let class = dice.below(4);
         format!("{} {}:1 {}:{}\n", words[class as usize], class + 1, 12 + dice.below(20), dice.value().abs())
     };
-    folder.write("many.svm", (0..500).map(row).collect::<String>());
+    folder.write("many.svm", (0..500).map(&mut row).collect::<String>());
+    folder.write("classes.svm", (0..60_000).map(&mut row).collect::<String>());
+    folder.write("sets.svm", made(60_000, 6, 8, 3)); // more than fit into 27 MB
     let row = |dice: &mut Dice| {
         let (a, b) = (dice.value(), dice.value());
         let cell = if dice.below(5) == 0 { String::new() } else { format!("{a}") };

@@ -191,7 +191,7 @@ impl ByteSource {
             let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
             self.ended = count < BLOCK;
             let full = block.length > self.longest;
-            let ask = !self.ended && (full || block.length >= ask_at);
+            let ask = full || !self.ended && block.length >= ask_at;
             let end = if ask { whole(block.bytes()) } else { 0 };
             ask_at = if ask { 2 * block.length } else { ask_at };
             if end > 0 {
