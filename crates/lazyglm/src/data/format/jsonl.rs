@@ -129,6 +129,7 @@ impl Jsonl {
         if line.text.iter().all(u8::is_ascii_whitespace) || !into.begin_row() {
             return Ok(()); // a blank line, or an absent row
         }
+        self.check_room(line, into)?;
         self.pairs.clear();
         self.row += 1;
         let (mut labelled, mut offset) = (false, self.offset.as_ref().map(|_| f64::NAN));
@@ -168,6 +169,7 @@ impl Jsonl {
         for &(id, k) in &self.due {
             if self.known[id].1 != self.row {
                 let column = &self.columns[k];
+                into.count_absent();
                 fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
             }
         }

@@ -6,7 +6,8 @@
 //! made       all names, repeated ones too            sixteen times as much, at most
 //! ```
 //!
-//! The first limit is for memory, the second for time. Terms of n-grams beyond words and pairs of words may take more.
+//! The first limit is for memory, the second for time, and for values of keys that rows of a JSON table lack: a row of three bytes may
+//! lack thousands. Terms of n-grams beyond words and pairs of words may take more.
 
 use super::columns::{Column, ColumnKind};
 use super::{Parsed, Text};
@@ -20,6 +21,9 @@ const STORED: usize = 1 << 20;
 const STORED_PER_BYTE: [usize; 2] = [64, 4096];
 /// Bytes of names that are made, for each of the bytes that may be stored.
 const MADE_PER_STORED: usize = 16;
+
+/// Bytes that the value of an absent key counts for.
+const PER_ABSENT: usize = 64;
 
 /// What names may still take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +53,14 @@ impl NamesRoom {
         let stored = bytes.saturating_mul(per_byte).saturating_add(STORED);
         self.stored = self.stored.saturating_add(stored);
         self.made = self.made.saturating_add(stored.saturating_mul(MADE_PER_STORED));
+    }
+
+    /// Counts bytes beside those of names.
+    pub(super) fn charge(&mut self, bytes: usize) {
+        match self.made.checked_sub(bytes) {
+            Some(left) => self.made = left,
+            None => (self.made, self.is_full) = (0, true),
+        }
     }
 
     /// The number of a name. Once there is no room, any number: the block is refused at its end.
@@ -85,6 +97,11 @@ impl Parsed {
         self.names_room.is_some_and(|room| room.is_full())
     }
 
+    /// Counts a value that stands for a key that the row lacks.
+    pub(super) fn count_absent(&mut self) {
+        self.names_room.iter_mut().for_each(|room| room.charge(PER_ABSENT));
+    }
+
     /// Refuses the block, because a parser has no room for what it keeps itself.
     #[cold]
     pub(super) fn refuse_names(&mut self, file: &Path) -> Error {
@@ -101,7 +118,7 @@ impl Parsed {
 /// The error for names that take too much room.
 #[cold]
 pub(super) fn too_long(file: &Path) -> Error {
-    let what = "the names of features would take many times the size of the data: a long name of a column, key or namespace is \
-                repeated in each of its features";
-    Error::data(Place::file(file), what, "shorten the long names")
+    let what = "features would take many times the size of the data: a long name of a column, key or namespace is repeated in each \
+                of its features, or rows lack most of thousands of keys";
+    Error::data(Place::file(file), what, "shorten the long names, or drop keys that most rows lack")
 }
