@@ -169,7 +169,7 @@ fn a_long_name_of_a_column_is_not_repeated_without_end() {
     let name = "n".repeat(100_000);
     let file = |folder: &Folder, rows: usize| {
         let words: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|k| format!("w{k}"))));
-        folder.parquet(vec![targets(rows), (&name, words)])
+        folder.arrow(vec![targets(rows), (&name, words)])
     };
     let (folder, asked) = (Folder::new(), asked(Some("y"), &[], &[]));
     assert_eq!(read(&file(&folder, 30), &asked, None).map(|rows| rows.len()), Ok(30));

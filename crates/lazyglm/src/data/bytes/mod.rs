@@ -34,6 +34,9 @@ const BLOCK: usize = 1 << 20;
 /// Maximum length of a record in bytes. A longer one means that the file has no line ends.
 pub(crate) const LONGEST: usize = 1 << 28;
 
+/// Maximum length of a line of a small file in bytes.
+const LONGEST_LINE: usize = LONGEST / 4;
+
 /// The UTF-8 byte order mark, which some editors write before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -166,13 +169,7 @@ impl ByteSource {
 
     /// The error for a record that starts on this line and exceeds the maximum length.
     pub(crate) fn too_long(&self, line: u64) -> Error {
-        let megabytes = self.longest as f64 / f64::from(1 << 20);
-        let what = format!("the record that begins here does not end within {megabytes:.1} MB");
-        let mut hint = "write one row per line, and close every quote".to_string();
-        if self.longest != LONGEST {
-            hint += &format!("; if the record is right, raise {}", Parameter::Memory);
-        }
-        Error::data(Place::file(&self.path).line(line), what, hint)
+        too_long(&self.path, line, self.longest)
     }
 
     /// Consumes bytes that [`ByteSource::first`] has shown.
@@ -245,13 +242,34 @@ pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> 
 /// assert!(read_to_string("no such file".as_ref()).unwrap_err().to_string().contains("check the name"));
 /// ```
 pub fn read_to_string(path: &Path) -> Result<String> {
-    let mut text = Vec::new();
-    // Line by line, because a file without line ends, such as a device, may have no end either.
-    for_each_block(path, |block| {
-        text.extend_from_slice(block);
-        Ok(())
-    })?;
+    let (mut reader, mut some) = (open(path, window_log(LONGEST))?, vec![0; 1 << 14]);
+    let (mut text, mut line) = (Vec::new(), 0); // where the last line begins
+    loop {
+        let count = read_some(&mut *reader, &mut some).map_err(|e| cannot_read(path, e))?;
+        line = memchr::memrchr(b'\n', &some[..count]).map_or(line, |end| text.len() + end + 1);
+        text.extend_from_slice(&some[..count]);
+        if text.len() - line > LONGEST_LINE {
+            // A file without line ends, such as a device, may have no end either.
+            let number = 1 + memchr::memchr_iter(b'\n', &text).count() as u64;
+            return Err(too_long(path, number, LONGEST_LINE));
+        }
+        if count < some.len() {
+            break;
+        }
+    }
     String::from_utf8(text).map_err(|e| cannot_read(path, io::Error::new(io::ErrorKind::InvalidData, e)))
+}
+
+/// The error for a record that starts on this line and exceeds so many bytes.
+#[cold]
+fn too_long(path: &Path, line: u64, longest: usize) -> Error {
+    let megabytes = longest as f64 / f64::from(1 << 20);
+    let what = format!("the record that begins here does not end within {megabytes:.1} MB");
+    let mut hint = "write one row per line, and close every quote".to_string();
+    if ![LONGEST, LONGEST_LINE].contains(&longest) {
+        hint += &format!("; if the record is right, raise {}", Parameter::Memory);
+    }
+    Error::data(Place::file(path).line(line), what, hint)
 }
 
 fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {

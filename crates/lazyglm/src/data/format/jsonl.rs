@@ -30,7 +30,7 @@
 mod arrays;
 
 use super::columns::{Column, ColumnKind, NAN, fill_in, is_inside, is_missing, is_silent, number};
-use super::json::{Scanner, Value};
+use super::json::{DEEPEST, Scanner, Value};
 use super::names::push_part;
 use super::names_room::NamesRoom;
 use super::text::Terms;
@@ -38,7 +38,7 @@ use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// The role of a key.
@@ -66,6 +66,7 @@ pub(super) struct Jsonl {
     categorical: Vec<String>,
     columns: Vec<Column>,
     places: HashMap<String, usize>, // of the columns, by name
+    outer: HashSet<String>,         // with `complete`: what is around a column, the target or the offset
     complete: Option<Vec<String>>,  // the columns taken by type, if other keys are ignored
     due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
@@ -95,6 +96,7 @@ impl Jsonl {
             categorical: Vec::new(),
             columns: Vec::new(),
             places: HashMap::new(),
+            outer: HashSet::new(),
             complete: None,
             due: Vec::new(),
             keys: Vocabulary::default(),
@@ -115,6 +117,13 @@ impl Jsonl {
         jsonl.keys_room.add(0, columns);
         for (k, column) in columns.iter().enumerate() {
             jsonl.places.entry(column.name.clone()).or_insert(k);
+        }
+        if let Some(typed) = complete {
+            let named = columns.iter().map(|column| &column.name).chain(typed).chain([target]).chain(offset);
+            let around = |name: &'_ String| {
+                name.match_indices('.').take(DEEPEST).map(|(dot, _)| name[..dot].to_string()).collect()
+            };
+            jsonl.outer = named.flat_map(|name| -> Vec<String> { around(name) }).collect();
         }
         let due = |column: &Column| (complete.is_some() || *table) && column.missing.is_some();
         for (k, column) in columns.iter().enumerate().filter(|(_, column)| due(column)) {
@@ -216,11 +225,9 @@ impl Jsonl {
     /// The role of a key that is no column.
     fn other_role(&self, key: &str) -> Role {
         let Some(typed) = &self.complete else { return Role::Feature };
-        let columns = self.columns.iter().map(|column| &column.name);
-        let special = [&self.target].into_iter().chain(&self.offset);
         match () {
             _ if typed.iter().any(|name| name == key || is_inside(key, name)) => Role::Feature,
-            _ if columns.chain(special).chain(typed).any(|name| is_inside(name, key)) => Role::Outer,
+            _ if self.outer.contains(key) => Role::Outer,
             _ => Role::Dropped,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! column, 100 kB long · 30,000 values of 6 bytes     300 kB of text, 3 GB of names
-//! stored     all different names of a block          at most 64 bytes per byte of the block and of the columns' names, and 1 MiB
+//! stored     all different names of a block          at most 64 bytes per byte of the block, twice the columns' names, and 1 MiB
 //! made       all names, repeated ones too            sixteen times as much, at most
 //! ```
 //!
@@ -42,15 +42,15 @@ impl NamesRoom {
     }
 
     /// Makes room for more bytes of input.
-    pub(super) fn add<'a>(&mut self, mut bytes: usize, columns: impl IntoIterator<Item = &'a Column>) {
-        let mut per_byte = STORED_PER_BYTE[0];
+    pub(super) fn add<'a>(&mut self, bytes: usize, columns: impl IntoIterator<Item = &'a Column>) {
+        let (mut names, mut per_byte) = (0usize, STORED_PER_BYTE[0]);
         for Column { name, kind, text, .. } in columns {
-            bytes = bytes.saturating_add(name.len());
+            names = names.saturating_add(2 * name.len()); // and with `=missing`
             if *kind == ColumnKind::Text && text.as_ref().is_some_and(has_many_terms) {
                 per_byte = STORED_PER_BYTE[1];
             }
         }
-        let stored = bytes.saturating_mul(per_byte).saturating_add(STORED);
+        let stored = bytes.saturating_mul(per_byte).saturating_add(names).saturating_add(STORED);
         self.stored = self.stored.saturating_add(stored);
         self.made = self.made.saturating_add(stored.saturating_mul(MADE_PER_STORED));
     }
@@ -100,6 +100,12 @@ impl Parsed {
     /// Counts a value that stands for a key that the row lacks.
     pub(super) fn count_absent(&mut self) {
         self.names_room.iter_mut().for_each(|room| room.charge(PER_ABSENT));
+    }
+
+    /// Takes away what every block may have, because a file may have any number of small ones.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) fn allow_no_more_names(&mut self) {
+        self.names_room.iter_mut().for_each(|room| room.stored = room.stored.saturating_sub(STORED));
     }
 
     /// Refuses the block, because a parser has no room for what it keeps itself.

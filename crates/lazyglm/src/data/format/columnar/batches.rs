@@ -94,6 +94,9 @@ pub(in crate::data::format) fn for_each_batch(
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
             let columns = catch_panics(file, || flat::columns(&part))?;
             parsed.allow_names(columns.iter().map(|column| column.get_array_memory_size()).sum(), &named);
+            if parsed.rows_before > 0 {
+                parsed.allow_no_more_names();
+            }
             let part = (&columns[..], part.num_rows());
             let done = catch_panics(file, || Ok(rows::append(part, &places, file, &mut parsed)))?;
             let usable = wrong.block(&mut parsed, done, lines)?;
