@@ -154,7 +154,7 @@ fn a_long_name_that_every_feature_repeats_takes_neither_memory_nor_time_out_of_p
             assert!(told.contains("shorten"), "{told}");
         }
     }
-    for (long, values) in [(200, 20_000), (20_000, 100), (1_000_000, 2)] {
+    for (long, values) in [(200, 20_000), (20_000, 40), (1_000_000, 2)] {
         for (file, text) in with_long_names(long, values, true) {
             let rows = read(text.as_bytes(), file, &ReadOptions::default()).expect(file).rows;
             let features: usize = rows.iter().map(|(_, features)| features.len()).sum();
