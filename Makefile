@@ -10,6 +10,8 @@ SPARK_ENV = target/spark-env
 BENCH_ENV = target/bench-env
 # target/debug/lazyglm. With an example, cargo resolves features as for the tests, so that nothing is compiled for both.
 PROGRAM = cargo build --locked --quiet --workspace --bins --example spam
+# An integer of our own code that overflows in a fuzz run is a finding, even where nothing follows from it.
+CHECKED = --config profile.release.package.lazyglm.overflow-checks=true --config profile.release.package.lazyglm.debug-assertions=true
 BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(TARGET)/release/lazyglm"
 
 demo:                   ## build, then show the main job on made data
@@ -109,10 +111,10 @@ build:                  ## target/release/lazyglm, with Parquet
 	cargo build --locked --release -p lazyglm-cli --features parquet
 
 fuzz:                   ## ten million inputs for each parser of our own; SEED=N for others, CASES=N for fewer, FORMAT=F for one
-	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) FORMAT=$(FORMAT) cargo test --locked --release -p lazyglm --test fuzz_formats -- --nocapture
+	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) FORMAT=$(FORMAT) cargo test $(CHECKED) --locked --release -p lazyglm --test fuzz_formats -- --nocapture
 
 fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for others, CASES=N for fewer
-	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --locked --release -p lazyglm --features parquet \
+	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test $(CHECKED) --locked --release -p lazyglm --features parquet \
 		--test laws_format_parquet -- damaged --nocapture
 
 fuzz-coverage:          ## libFuzzer on every parser, the cache, the model, tables and strings: SECONDS=N in all; needs a C++ compiler

@@ -114,6 +114,82 @@ fn a_record_that_memory_cannot_hold_is_refused_with_its_line() {
     }
 }
 
+/// A zstd file whose window has 2^log bytes: a frame of one block of text as it is.
+fn zstd_with_window(log: u8, text: &str) -> Vec<u8> {
+    let (magic, flags, window) = ([0x28, 0xb5, 0x2f, 0xfd], 0, (log - 10) << 3);
+    let block = ((text.len() as u32) << 3 | 1).to_le_bytes(); // the last one
+    [&magic[..], &[flags, window], &block[..3], text.as_bytes()].concat()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_zstd_file_may_name_a_window_that_tools_write_and_none_beyond_the_memory() {
+    let rows = crate::common::text(&classes(60, 20, 1));
+    let folder = Folder::with("data.svm", &rows);
+    for log in [13, 20, 23, 27] {
+        folder.write("data.svm.zst", zstd_with_window(log, &rows));
+        assert_eq!(folder.json("stats data.svm.zst --json --quiet")["rows"], 60, "2^{log}");
+    }
+    for log in [28, 31, 40] {
+        folder.write("data.svm.zst", zstd_with_window(log, &rows));
+        for line in ["stats data.svm.zst", "train data.svm.zst -o m", "convert data.svm.zst out.vw"] {
+            folder.refuses(line, 1, &["data.svm.zst", "its window of zstd is too large", "without --long"]);
+        }
+    }
+    // A limit of memory is one of windows, too: levels up to 19 need 8 MB.
+    for (log, memory, fits) in [(23, "40M", true), (24, "40M", false), (27, "40M", false), (27, "8G", true)] {
+        folder.write("data.svm.zst", zstd_with_window(log, &rows));
+        let line = format!("train data.svm.zst -o m --memory {memory} --cache off --threads 1");
+        match fits {
+            true => drop(folder.ok(&line)),
+            false => folder.refuses(&line, 1, &["its window of zstd is too large", "--memory also limits"]),
+        }
+        let _ = std::fs::remove_file(folder.path("m"));
+    }
+    // The memory of a window is used only as far as there is text: with much less, nothing is reserved, or the run ends in order.
+    folder.write("data.svm.zst", zstd_with_window(27, &rows));
+    let limited = finish(&mut folder.command_under("ulimit -v 100000", "stats data.svm.zst --threads 1"));
+    assert!(
+        limited.code == 0 || limited.code == 1 && limited.stderr.contains("error:"),
+        "{}",
+        limited.stderr
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_an_end_is_refused_before_it_fills_the_memory() {
+    let folder = Folder::with("data.svm", crate::common::text(&classes(60, 20, 1)));
+    folder.ok("train data.svm -o m --cache off");
+    for (line, part) in [
+        ("inspect /dev/zero", "it is not a lazyglm model"),
+        ("predict /dev/urandom data.svm", "it is not a lazyglm model"),
+        ("train data.svm --start /dev/zero --cache off", "it is not a lazyglm model"),
+        ("train data.svm --sample-weights /dev/zero --cache off", "does not end within"),
+        ("train data.svm --offset /dev/zero --cache off", "does not end within"),
+        ("train data.svm --penalty-factor /dev/zero --cache off", "does not end within"),
+        ("train data.svm --solver newton --lower /dev/zero --cache off", "does not end within"),
+        ("stats /dev/zero", "does not end within"),
+    ] {
+        let output = finish(&mut folder.command_under("ulimit -v 2000000", line));
+        assert!([1, 2].contains(&output.code) && output.stderr.contains(part), "{line}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn the_end_of_a_file_is_no_long_record() {
+    // With little memory, a record may have a megabyte. The first megabyte is looked at, and the rest is less than another.
+    for rows in [30_000, 45_000, 60_000] {
+        let folder = Folder::with("data.svm", crate::common::text(&classes(rows, 60, 1)));
+        for memory in ["27M", "40M"] {
+            let line = format!(
+                "train data.svm -o m --solver sgd --epochs 1 --memory {memory} --cache off --json --quiet"
+            );
+            assert_eq!(folder.json(&line)["rows"], rows, "{memory}");
+        }
+    }
+}
+
 #[test]
 fn a_prediction_that_is_no_number_is_a_failure() {
     let folder = Folder::with("data.svm", "1 1:1 2:-1\n-1 1:-1 2:1\n".repeat(20));

@@ -44,6 +44,9 @@ const RUNS: &[(&str, &str)] = &[
     ("train large.svm", "--solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--multiclass softmax --solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--multiclass ovr --epochs 2 --memory 27M"),
+    ("train classes.svm", "--multiclass softmax --solver sgd --epochs 3 --memory 27M"),
+    ("train classes.svm", "--multiclass ovr --epochs 2 --memory 27M"),
+    ("train sets.svm", "--multilabel --solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--solver newton --l1 1e-3 --tolerance 1e-3 --memory 60M"),
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
     ("train large.svm", "--memory 60M"),
@@ -86,11 +89,13 @@ fn folder() -> Folder {
     folder.write("words.txt", in_format(&classes(400, 90, 6), "text"));
     let mut dice = Dice(4);
     let words = ["a", "b", "c", "d"];
-    let row = |_| {
+    let mut row = |_| {
         let class = dice.below(4);
         format!("{} {}:1 {}:{}\n", words[class as usize], class + 1, 12 + dice.below(20), dice.value().abs())
     };
-    folder.write("many.svm", (0..500).map(row).collect::<String>());
+    folder.write("many.svm", (0..500).map(&mut row).collect::<String>());
+    folder.write("classes.svm", (0..60_000).map(&mut row).collect::<String>());
+    folder.write("sets.svm", made(60_000, 6, 8, 3)); // more than fit into 27 MB
     let row = |dice: &mut Dice| {
         let (a, b) = (dice.value(), dice.value());
         let cell = if dice.below(5) == 0 { String::new() } else { format!("{a}") };
@@ -134,15 +139,15 @@ fn start(folder: &Folder, line: &str) -> Child {
 
 /// Kills a run after some time, which begins once this file is there. Returns whether it was still running.
 fn kill_after(mut child: Child, wait: Duration, once: Option<&Path>) -> bool {
-    let mut started = Instant::now();
-    while started.elapsed() < wait {
+    let mut started = None;
+    while started.is_none_or(|started: Instant| started.elapsed() < wait) {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        if once.is_some_and(|file| !file.exists()) {
-            started = Instant::now();
+        match started {
+            None if once.is_none_or(Path::exists) => started = Some(Instant::now()),
+            _ => sleep(Duration::from_millis(1)),
         }
-        sleep(Duration::from_millis(1));
     }
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
@@ -205,6 +210,30 @@ fn a_run_that_is_killed_at_random_moments_ends_in_the_same_model() {
     assert!(resumed > 0, "no run was resumed from its checkpoint");
     assert!(2 * left > kills, "{left} of {kills} kills left a checkpoint");
     println!("{kills} kills, {left} of runs with a checkpoint, {resumed} runs resumed from one");
+}
+
+/// The test above draws its runs; this one has them all.
+#[test]
+fn every_kind_of_run_is_killed_once_behind_its_first_checkpoint_and_ends_in_the_same_model() {
+    let (folder, mut killed) = (folder(), 0);
+    for run in RUNS {
+        let line = line_of(*run);
+        ok(&folder, &line);
+        let whole = model(&folder);
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let line = format!("{line} --checkpoint c --every 0s --resume");
+        let was_running = kill_after(start(&folder, &line), Duration::ZERO, Some(&folder.path("c")));
+        let left = folder.path("c").exists();
+        killed += usize::from(was_running && left);
+        let output = ok(&folder, &line);
+        assert_eq!(output.stderr.contains("goes on from c"), left, "{line}: {}", output.stderr);
+        assert!(model(&folder) == whole, "{line}: another model");
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let hidden = folder.names().into_iter().filter(|name| name.starts_with('.'));
+        hidden.for_each(|name| std::fs::remove_file(folder.path(&name)).unwrap());
+    }
+    println!("{killed} of {} kinds of runs were killed behind a checkpoint", RUNS.len());
+    assert!(4 * killed > 3 * RUNS.len(), "{killed} of {} runs; the others were done before", RUNS.len());
 }
 
 fn send(signal: &str, child: &Child) {

@@ -232,6 +232,83 @@ fn verbs_that_do_not_learn_end_at_once_with_the_code_of_the_signal_and_leave_old
     }
 }
 
+/// Waits until no signal is on its way to a process.
+#[cfg(target_os = "linux")]
+fn until_delivered(child: &Child) {
+    let (process, started) = (child.id().to_string(), Instant::now());
+    while mask(&process, "ShdPnd:") | mask(&process, "SigPnd:") != 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "a signal is never delivered");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until all threads of a process wait for something: here, for rows that do not come. A thread that only waits for the
+/// processor counts as running.
+#[cfg(target_os = "linux")]
+fn until_idle(child: &Child) {
+    let (tasks, started, mut idle) = (format!("/proc/{}/task", child.id()), Instant::now(), 0);
+    while idle < 5 {
+        assert!(started.elapsed() < Duration::from_secs(120), "the program is busy for two minutes");
+        let all = std::fs::read_dir(&tasks).unwrap().map(|task| task.unwrap().path().join("stat"));
+        let stat = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let sleeps = |stat: String| stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('S'));
+        idle = if all.map(stat).all(sleeps) { idle + 1 } else { 0 };
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_second_signal_ends_at_once_a_run_that_the_first_one_cannot_end() {
+    let rows = text(&classes(40_000, 60, 1));
+    assert!(rows.len() > 1 << 21, "more than a pipe and a block hold");
+    let folder = Folder::with("old", "precious\n");
+    for [(first, _), (second, code)] in [
+        [("-INT", 130), ("-INT", 130)],
+        [("-TERM", 143), ("-TERM", 143)],
+        [("-INT", 130), ("-TERM", 143)],
+        [("-TERM", 143), ("-INT", 130)],
+    ] {
+        // It learns while it reads, and waits for more rows, which do not come.
+        let mut command = folder.command("train - --format svmlight --passes 1 -o old");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(rows.as_bytes()).unwrap(); // a pipe has room for 64 kB: the program has begun to read
+        until_idle(&child);
+        send(first, &child);
+        until_delivered(&child);
+        sleep(Duration::from_millis(200)); // a program that ended at the first signal would be gone by now
+        assert!(child.try_wait().unwrap().is_none(), "{first}: the first signal lets a run go on to its end");
+        send(second, &child);
+        let (found, told) = end(child);
+        assert_eq!(found, Some(code), "{first} {second}: {told}");
+        drop(input);
+        assert_eq!(folder.names(), ["old"], "{first} {second}: {told}");
+        assert_eq!(folder.read("old"), b"precious\n");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_waits_for_rows_keeps_its_model_if_they_end_after_the_first_signal() {
+    let folder = Folder::new();
+    let line = "train - --format svmlight --passes 1 -o m";
+    let mut command = folder.command(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(text(&classes(40_000, 60, 1)).as_bytes()).unwrap();
+    until_idle(&child);
+    send("-TERM", &child);
+    until_delivered(&child);
+    drop(input); // as in a shell, where the signal also ends the program that writes
+    let (code, told) = end(child);
+    assert_eq!(code, Some(143), "{told}");
+    assert!(told.contains("interrupted: this is the model after "), "{told}");
+    folder.ok("inspect m");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_hang_up_that_nohup_ignores_does_not_end_a_run() {

@@ -106,3 +106,16 @@ fn predictions_metrics_and_certificates_are_the_same_on_any_number_of_threads() 
         folder.refuses(&format!("{line} -j 0"), 2, &["--threads"]);
     }
 }
+
+#[test]
+fn a_variable_that_asks_for_a_million_threads_is_refused() {
+    let folder = Folder::with("data.svm", text(&classes(50, 6, 1)));
+    for (value, code) in [("1000000", 2), ("1025", 2), ("2", 0), ("many", 0)] {
+        let mut command = folder.command("train data.svm --cache off");
+        let output = crate::common::finish(command.env("RAYON_NUM_THREADS", value));
+        assert_eq!(output.code, code, "{value}: {}", output.stderr);
+        let told = "asks for ";
+        assert_eq!(output.stderr.contains(told), code == 2, "{}", output.stderr);
+    }
+    folder.ok("train data.svm --cache off --threads 2");
+}

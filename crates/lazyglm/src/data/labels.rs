@@ -147,11 +147,14 @@ impl Labels {
 
     /// Builds targets from word numbers and the list of words.
     pub(crate) fn of_words(numbers: &[u32], list: &Vocabulary) -> Labels {
-        let mut local = vec![u32::MAX; list.len()];
+        let mut used = numbers.to_vec(); // and not a table of all words: there may be more of them than rows
+        used.sort_unstable();
+        used.dedup();
+        let mut local = vec![u32::MAX; used.len()];
         let (mut codes, mut words, mut index) =
             (Vec::with_capacity(numbers.len()), Vec::new(), HashMap::new());
         for &number in numbers {
-            let code = &mut local[number as usize];
+            let code = &mut local[used.partition_point(|&other| other < number)];
             if *code == u32::MAX {
                 *code = words.len() as u32;
                 words.push(list.name(number).to_string());

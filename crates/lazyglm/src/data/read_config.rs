@@ -163,8 +163,7 @@ impl Input {
         known: Option<&ReadConfig>,
         longest: usize,
     ) -> Result<Input> {
-        let mut source = ByteSource::open(path)?;
-        source.refuse_longer(longest);
+        let mut source = ByteSource::open_within(path, longest)?;
         let opening =
             Opening { first: source.first()?, file: path, asked, known: known.map(|known| &known.spec) };
         if format::is_json(&opening) && is_array(opening.first) {

@@ -36,17 +36,26 @@ impl Vocabulary {
     /// ```
     #[inline]
     pub fn id(&mut self, name: &str) -> u32 {
+        self.id_within(name, usize::MAX).unwrap_or_default()
+    }
+
+    /// The number of a name, or `None` if the name is new and all names would have more than `most` bytes together.
+    #[inline]
+    pub(crate) fn id_within(&mut self, name: &str, most: usize) -> Option<u32> {
         let Vocabulary { text, ends, table, hasher } = self;
         let hash = hasher.hash_one(name.as_bytes());
         let same = |&id: &u32| bytes_at(text, ends, id) == name.as_bytes();
         if let Some(&id) = table.find(hash, same) {
-            return id;
+            return Some(id);
+        }
+        if name.len() > most.saturating_sub(text.len()) {
+            return None;
         }
         let id = ends.len() as u32;
         text.push_str(name);
         ends.push(text.len());
         table.insert_unique(hash, id, |&id| hasher.hash_one(bytes_at(text, ends, id)));
-        id
+        Some(id)
     }
 
     /// The number of a name, if the vocabulary contains it.

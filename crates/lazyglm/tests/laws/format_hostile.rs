@@ -126,6 +126,70 @@ fn products_of_different_features_have_different_names_and_namespaces_are_found(
     assert_eq!(products, ["a\\^b^p*c^q\\*r", "a\\^b^p\\*q*c^r"]);
 }
 
+/// A table, lines of JSON and a row of Vowpal Wabbit in which one name of so many bytes stands before so many values, which
+/// are different or all equal.
+fn with_long_names(long: usize, values: usize, differ: bool) -> [(&'static str, String); 5] {
+    let (name, value) = ("n".repeat(long), |k: usize| if differ { k } else { 0 });
+    let each = |of: &dyn Fn(usize) -> String| (0..values).map(|k| of(value(k))).collect::<String>();
+    let object = |of: &dyn Fn(usize) -> String| each(of).trim_end_matches(',').to_string();
+    [
+        ("a.vw", format!("1 |{name}{}\n-1 |a b\n", each(&|k| format!(" {k:x}")))),
+        ("a.csv", format!("y,{name}\n{}", each(&|k| format!("1,v{k:x}\n")))),
+        ("items.jsonl", format!("{{\"y\":1,\"{name}\":[{}]}}\n", object(&|k| format!("\"{k:x}\",")))),
+        ("inner.jsonl", format!("{{\"y\":1,\"{name}\":[{}]}}\n", object(&|k| format!("{{\"{k:x}\":1}},")))),
+        ("keys.jsonl", format!("{{\"y\":1,\"{name}\":{{{}}}}}\n", object(&|k| format!("\"{k:x}\":1,")))),
+    ]
+}
+
+#[test]
+fn a_long_name_that_every_feature_repeats_takes_neither_memory_nor_time_out_of_proportion() {
+    for differ in [true, false] {
+        for (file, text) in with_long_names(200_000, 20_000, differ) {
+            if !differ && file == "keys.jsonl" {
+                continue; // an object has each key once
+            }
+            // All names together would have 4 GB.
+            let told = error(text.as_bytes(), file, &ReadOptions::default());
+            assert!(told.contains("features would take many times the size of the data"), "{told}");
+            assert!(told.contains("shorten"), "{told}");
+        }
+    }
+    for (long, values) in [(200, 20_000), (20_000, 40), (1_000_000, 2)] {
+        for (file, text) in with_long_names(long, values, true) {
+            let rows = read(text.as_bytes(), file, &ReadOptions::default()).expect(file).rows;
+            let features: usize = rows.iter().map(|(_, features)| features.len()).sum();
+            assert!(features >= values, "{file}: {features} features");
+        }
+    }
+}
+
+#[test]
+fn rows_that_lack_most_of_thousands_of_keys_are_no_table_of_a_billion_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.jsonl");
+    let full = |row: usize| {
+        let keys: String = (0..5_000).map(|k| format!(",\"key{k}\":{}", (row * k) % 3)).collect();
+        format!("{{\"y\":{}{keys}}}\n", row % 2)
+    };
+    let first: String = (0..25).map(full).collect(); // more than a megabyte, which decides that this is a table
+    let count = |few: usize| {
+        let rows = first.clone() + &"{\"y\":1}\n".repeat(few);
+        std::fs::write(&file, rows).expect("a file");
+        let mut count = 0;
+        let done = for_each_block(&file, &ReadOptions::default(), None, |block| {
+            count += block.rows.len();
+            Ok(())
+        });
+        done.map(|_| count).map_err(|e| e.to_string())
+    };
+    assert_eq!(count(100), Ok(125));
+    let told = count(300_000).expect_err("1.5 billion values");
+    assert!(
+        told.contains("or rows lack most of thousands of keys; ") && told.contains("drop keys"),
+        "{told}"
+    );
+}
+
 #[test]
 fn errors_have_no_control_characters_and_no_long_parts() {
     let hostile = "\x1b[31m\r\n\u{9b}\u{202e}".repeat(10_000);

@@ -2,7 +2,7 @@
 
 use crate::common::reading::{Read, error, read, spec};
 use lazyglm::data::dataset;
-use lazyglm::data::format::{ColumnKind, FormatSpec, ReadOptions};
+use lazyglm::data::format::{ColumnKind, FormatSpec, Parsed, ReadOptions};
 use lazyglm::train::scaled_numbers_if_better;
 use lazyglm::util::random::Random;
 use lazyglm::{Dataset, Declared, Load, Model, Scale, Scorer, Settings, Solver, Task, train};
@@ -75,6 +75,31 @@ fn numbers_in_quotes_are_numbers_among_numbers_in_json() {
     let json = plain(&lines, "t.jsonl");
     assert_eq!(json.features(4), [("age", 5.0), ("city=5", 1.0), ("code=5", 1.0)]);
     assert_eq!(json.features(5), [("age", 6.0), ("city=Oslo", 1.0), ("code=6", 1.0)]);
+}
+
+#[test]
+fn each_of_thousands_of_columns_counts_its_own_words() {
+    let (columns, rows) = (3_000, 6);
+    let header: String = (0..columns).map(|k| format!(",c{k}")).collect();
+    // Column k has a word in every second row, or in every third.
+    let is_word = |k: usize, row: usize| (k + row).is_multiple_of(2 + k % 2);
+    let cell = |k: usize, row: usize| if is_word(k, row) { ",NaN" } else { ",1" };
+    let row = |row: usize| format!("{}{}\n", row % 2, (0..columns).map(|k| cell(k, row)).collect::<String>());
+    let body: String = (0..rows).map(row).collect();
+    let opened =
+        spec(format!("y{header}\n{body}").as_bytes(), "a.csv", &ReadOptions::default(), None).unwrap();
+    let (mut parser, mut parsed) = (opened.parser(), Parsed::default());
+    for block in [&body, &body] {
+        parser.parse(block.as_bytes(), "a.csv".as_ref(), &mut parsed).unwrap();
+    }
+    let words = |k: usize| (0..rows).filter(|row| is_word(k, *row)).count() as u64;
+    let mut counts: Vec<(String, u64)> = (0..columns).map(|k| (format!("c{k}"), 2 * words(k))).collect();
+    let mut found: Vec<(String, u64)> =
+        parsed.dirty.iter().map(|cells| (cells.column.clone(), cells.count)).collect();
+    counts.retain(|(_, count)| *count > 0);
+    counts.sort();
+    found.sort();
+    assert_eq!(found, counts);
 }
 
 #[test]

@@ -3,8 +3,11 @@
 use super::tables::*;
 use super::{asked, targets};
 use arrow_array::builder::{Float32Builder, ListBuilder};
-use arrow_array::{ArrayRef, StringArray};
+use arrow_array::{ArrayRef, Float64Array, StringArray};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_ipc::{CompressionType, root_as_footer, root_as_message};
 use lazyglm::data::dataset::for_each_block;
+use lazyglm::util::random::Random;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
@@ -98,4 +101,80 @@ fn every_codec_is_read_in_both_versions_of_pages() {
     }
     assert!(all.windows(2).all(|two| two[0] == two[1]) && all[0].len() == 5000);
     assert!(all[0][701].1.contains_key("a=w1"));
+}
+
+/// An Arrow file of three batches, the first of which has most of the rows, of columns of random numbers and of ones.
+fn three_batches(compression: Option<CompressionType>) -> Vec<u8> {
+    let mut random = Random::new(1);
+    let numbers: Vec<f64> = (0..4000).map(|_| random.below(1 << 40) as f64).collect();
+    let ones: ArrayRef = Arc::new(Float64Array::from(vec![1.0; 4000]));
+    let columns = vec![targets(4000), ("a", Arc::new(Float64Array::from(numbers)) as ArrayRef)];
+    let ones = ["b", "c", "d"].map(|name| (name, ones.clone()));
+    let (batch, mut bytes) = (batch(columns.into_iter().chain(ones).collect()), Vec::new());
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut writer = FileWriter::try_new_with_options(&mut bytes, &batch.schema(), options).unwrap();
+    for (first, rows) in [(0, 3600), (3600, 200), (3800, 200)] {
+        writer.write(&batch.slice(first, rows)).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    bytes
+}
+
+/// Puts bytes in the place of others, wherever these are.
+fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
+    let places: Vec<usize> =
+        (0..=bytes.len() - old.len()).filter(|&at| bytes[at..].starts_with(old)).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|at| bytes[at..at + new.len()].copy_from_slice(new));
+    bytes
+}
+
+#[test]
+fn batches_and_compressed_columns_of_an_arrow_file_may_not_lie_on_each_other() {
+    let (folder, asked) = (Folder::new(), asked(Some("y"), &[], &[]));
+    let read_it = |bytes: &[u8]| read(&folder.file("a.arrow", bytes), &asked, None).map(|rows| rows.len());
+    for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
+        let bytes = three_batches(compression);
+        assert_eq!(read_it(&bytes), Ok(4000), "{compression:?}");
+        let tail = bytes.len() - 10;
+        let size = u32::from_le_bytes(*bytes[tail..].first_chunk().unwrap()) as usize;
+        let footer = root_as_footer(&bytes[tail - size..tail]).unwrap();
+        let blocks: Vec<[u8; 24]> = footer.recordBatches().unwrap().iter().map(|block| block.0).collect();
+        // The first batch three times.
+        let same = replaced(replaced(bytes.clone(), &blocks[1], &blocks[0]), &blocks[2], &blocks[0]);
+        let said = read_it(&same).unwrap_err();
+        assert!(said.contains("its batches say they are larger than the file"), "{compression:?}: {said}");
+        // The compressed bytes of the random numbers for each of the other columns of the batch.
+        let start = footer.recordBatches().unwrap().get(0).offset() as usize;
+        let message = root_as_message(&bytes[start + 8..]).unwrap();
+        let described = message.header_as_record_batch().unwrap();
+        let buffers: Vec<[u8; 16]> = described.buffers().unwrap().iter().map(|buffer| buffer.0).collect();
+        let length = |buffer: &[u8; 16]| i64::from_le_bytes(*buffer.last_chunk().unwrap());
+        let largest = *buffers.iter().max_by_key(|buffer| length(buffer)).unwrap();
+        let others = buffers.iter().rev().take(6).filter(|buffer| length(buffer) > 0 && **buffer != largest);
+        let same = others.fold(bytes.clone(), |bytes, other| replaced(bytes, other, &largest));
+        match compression {
+            None => {} // it is not copied
+            Some(_) => {
+                let said = read_it(&same).unwrap_err();
+                assert!(said.contains("a column says it is larger than it can be"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_name_of_a_column_is_not_repeated_without_end() {
+    let file = |folder: &Folder, long: usize, rows: usize| {
+        let name = "n".repeat(long);
+        let words: ArrayRef = Arc::new(StringArray::from_iter_values((0..rows).map(|k| format!("w{k}"))));
+        folder.arrow(vec![targets(rows), (&name, words)])
+    };
+    let (folder, asked) = (Folder::new(), asked(Some("y"), &[], &[]));
+    for (long, rows) in [(100_000, 4), (1_000, 30), (100, 4_000)] {
+        assert_eq!(read(&file(&folder, long, rows), &asked, None).map(|rows| rows.len()), Ok(rows), "{long}");
+    }
+    let said = read(&file(&folder, 100_000, 4_000), &asked, None).unwrap_err();
+    assert!(said.contains("features would take many times the size of the data"), "{said}");
 }

@@ -44,7 +44,8 @@ struct State {
     depth: usize,  // number of arrays and objects around the next byte, without the outermost
     quoted: bool,  // inside a text
     escaped: bool, // after a backslash inside a text
-    lines: u64,    // line ends since the last item began
+    lines: u64,    // line ends since the last item began, without those that the output has already
+    blank: bool,   // whether the output has some of them
     ahead: u64,    // number of lines that the output is ahead of the input
 }
 
@@ -84,6 +85,8 @@ impl State {
             if self.depth > 0 || self.quoted {
                 // A line end inside a text is wrong: another control character is rejected just as well.
                 output.push(if self.quoted { b'\t' } else { b' ' });
+            } else if self.lines >= CHUNK as u64 {
+                self.blank |= self.end_lines(0, output); // a file may have any number of blank lines
             }
             return;
         }
@@ -120,13 +123,18 @@ impl State {
         output.push(byte);
     }
 
+    /// Ends the lines that have ended in the input, so many at least. Returns whether there were any.
+    fn end_lines(&mut self, least: u64, output: &mut Vec<u8>) -> bool {
+        let ends = self.lines.saturating_sub(self.ahead).max(least);
+        output.extend(std::iter::repeat_n(b'\n', ends as usize));
+        (self.ahead, self.lines) = (self.ahead + ends - self.lines, 0);
+        ends > 0
+    }
+
     /// Begins the line of an item.
     fn begin(&mut self, output: &mut Vec<u8>) {
-        let due = self.lines.saturating_sub(self.ahead);
-        let ends = if self.first { due.max(1) } else { due };
-        output.extend(std::iter::repeat_n(b'\n', ends as usize));
-        self.ahead = self.ahead + ends - self.lines;
-        (self.item, self.comma, self.first, self.lines) = (true, false, true, 0);
+        self.end_lines(u64::from(self.first && !self.blank), output);
+        (self.item, self.comma, self.first, self.blank) = (true, false, true, false);
         if self.closed {
             output.push(b']'); // something follows the array
         }
@@ -174,6 +182,32 @@ mod tests {
         }
         for open in ["[", "[{}", "[{},", "[{\"a\": \"]\"", "[{\"a\": [1]"] {
             assert_eq!(lines(open.as_bytes(), 1000), None, "{open}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_of_any_number_take_no_memory_and_keep_the_numbers_of_lines() {
+        for blank in [CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7] {
+            let ends = "\n".repeat(blank);
+            let text = format!("{ends}[{ends}{{}},{{}},{{}},{ends}{{}}{ends}]{ends}");
+            let mut array = JsonArray::new(Slowly(text.as_bytes(), CHUNK));
+            let (mut read, mut some) = (Vec::new(), vec![0; CHUNK]);
+            loop {
+                let count = array.read(&mut some).unwrap();
+                assert!(array.output.capacity() <= 8 * CHUNK, "{} bytes", array.output.capacity());
+                match count {
+                    0 => break,
+                    count => read.extend_from_slice(&some[..count]),
+                }
+            }
+            let lines = String::from_utf8(read).unwrap();
+            let found: Vec<usize> =
+                lines.lines().enumerate().filter(|(_, line)| *line == "{}").map(|(k, _)| k).collect();
+            assert_eq!(
+                found,
+                [2 * blank, 2 * blank + 1, 2 * blank + 2, 3 * blank],
+                "two are ahead of the input"
+            );
         }
     }
 

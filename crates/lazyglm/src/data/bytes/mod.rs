@@ -34,6 +34,9 @@ const BLOCK: usize = 1 << 20;
 /// Maximum length of a record in bytes. A longer one means that the file has no line ends.
 pub(crate) const LONGEST: usize = 1 << 28;
 
+/// Maximum length of a line of a small file in bytes.
+const LONGEST_LINE: usize = LONGEST / 4;
+
 /// The UTF-8 byte order mark, which some editors write before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -109,13 +112,13 @@ impl ByteSource {
     /// assert!(error.to_string().contains("check the name"));
     /// ```
     pub fn open(path: &Path) -> Result<ByteSource> {
-        let mut source = ByteSource {
-            path: path.to_path_buf(),
-            reader: open(path)?,
-            carry: Vec::new(),
-            ended: false,
-            longest: LONGEST,
-        };
+        ByteSource::open_within(path, LONGEST)
+    }
+
+    /// The same, with a maximum length of a record in bytes. Longer records are an error.
+    pub(crate) fn open_within(path: &Path, longest: usize) -> Result<ByteSource> {
+        let (reader, carry) = (open(path, window_log(longest))?, Vec::new());
+        let mut source = ByteSource { path: path.to_path_buf(), reader, carry, ended: false, longest };
         source.first()?;
         if source.carry.starts_with(BYTE_ORDER_MARK) {
             source.skip(BYTE_ORDER_MARK.len());
@@ -129,11 +132,6 @@ impl ByteSource {
         let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
         (self.reader, self.ended) = (Box::new(JsonArray::new(first.chain(rest))), false);
         self.peek_more()
-    }
-
-    /// Sets the maximum length of a record in bytes. Longer records are an error.
-    pub(crate) fn refuse_longer(&mut self, longest: usize) {
-        self.longest = longest;
     }
 
     /// Peeks at the next bytes without consuming them: about a megabyte, or more if the first record is
@@ -171,13 +169,7 @@ impl ByteSource {
 
     /// The error for a record that starts on this line and exceeds the maximum length.
     pub(crate) fn too_long(&self, line: u64) -> Error {
-        let megabytes = self.longest as f64 / f64::from(1 << 20);
-        let what = format!("the record that begins here does not end within {megabytes:.1} MB");
-        let mut hint = "write one row per line, and close every quote".to_string();
-        if self.longest != LONGEST {
-            hint += &format!("; if the record is right, raise {}", Parameter::Memory);
-        }
-        Error::data(Place::file(&self.path).line(line), what, hint)
+        too_long(&self.path, line, self.longest)
     }
 
     /// Consumes bytes that [`ByteSource::first`] has shown.
@@ -253,9 +245,34 @@ pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> 
 /// assert!(read_to_string("no such file".as_ref()).unwrap_err().to_string().contains("check the name"));
 /// ```
 pub fn read_to_string(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    open(path)?.read_to_string(&mut text).map_err(|e| cannot_read(path, e))?;
-    Ok(text)
+    let (mut reader, mut some) = (open(path, window_log(LONGEST))?, vec![0; 1 << 14]);
+    let (mut text, mut line) = (Vec::new(), 0); // where the last line begins
+    loop {
+        let count = read_some(&mut *reader, &mut some).map_err(|e| cannot_read(path, e))?;
+        line = memchr::memrchr(b'\n', &some[..count]).map_or(line, |end| text.len() + end + 1);
+        text.extend_from_slice(&some[..count]);
+        if text.len() - line > LONGEST_LINE {
+            // A file without line ends, such as a device, may have no end either.
+            let number = 1 + memchr::memchr_iter(b'\n', &text).count() as u64;
+            return Err(too_long(path, number, LONGEST_LINE));
+        }
+        if count < some.len() {
+            break;
+        }
+    }
+    String::from_utf8(text).map_err(|e| cannot_read(path, io::Error::new(io::ErrorKind::InvalidData, e)))
+}
+
+/// The error for a record that starts on this line and exceeds so many bytes.
+#[cold]
+fn too_long(path: &Path, line: u64, longest: usize) -> Error {
+    let megabytes = longest as f64 / f64::from(1 << 20);
+    let what = format!("the record that begins here does not end within {megabytes:.1} MB");
+    let mut hint = "write one row per line, and close every quote".to_string();
+    if ![LONGEST, LONGEST_LINE].contains(&longest) {
+        hint += &format!("; if the record is right, raise {}", Parameter::Memory);
+    }
+    Error::data(Place::file(path).line(line), what, hint)
 }
 
 fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
@@ -271,7 +288,26 @@ fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(count)
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+/// The largest window of zstd files, as a power of two. A window is the part of the text that later bytes may repeat; memory is
+/// reserved for all of it, and used as far as there is text.
+///
+/// ```text
+/// 2^27 (128 MiB)    what the zstd tool writes at most without being asked, and reads: levels up to 22, and --long
+/// 2^23 (8 MiB)      what levels up to 19 write, and every reader should take (RFC 8878)
+/// ```
+///
+/// With a limit of memory, of which a record takes less than a fortieth, a window takes less than a tenth, but 8 MiB at least.
+fn window_log(longest: usize) -> u32 {
+    longest.saturating_mul(4).ilog2().clamp(23, 27)
+}
+
+fn zstd_decoder(from: impl Read + Send + 'static, window_log: u32) -> io::Result<Box<dyn Read + Send>> {
+    let mut decoder = zstd::Decoder::new(from)?;
+    decoder.window_log_max(window_log)?;
+    Ok(Box::new(decoder))
+}
+
+fn open(path: &Path, window_log: u32) -> Result<Box<dyn Read + Send>> {
     let mut raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {
@@ -288,7 +324,7 @@ fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
         [0x1f, 0x8b, ..] => {
             Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK, whole)))
         }
-        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::new(whole).map_err(|e| cannot_read(path, e))?),
+        [0x28, 0xb5, 0x2f, 0xfd] => zstd_decoder(whole, window_log).map_err(|e| cannot_read(path, e))?,
         _ => Box::new(whole),
     })
 }
@@ -321,6 +357,10 @@ impl<R: Read> Read for Counted<R> {
 
 fn cannot_read(path: &Path, e: io::Error) -> Error {
     let hint = match e.kind() {
+        _ if e.to_string().contains("too much memory") => {
+            let window = "its window of zstd is too large: unpack it, or compress it again without --long";
+            return Error::io(path, e, format!("{window}; {} also limits windows", Parameter::Memory));
+        }
         io::ErrorKind::UnexpectedEof => "the compressed file is cut short: fetch or compress it again",
         io::ErrorKind::IsADirectory => "name a file in it",
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {

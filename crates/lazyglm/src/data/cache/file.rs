@@ -229,7 +229,7 @@ impl Cache {
             return Err(damaged(path, "its parts do not fit together"));
         }
         let end = read(names, foot_start).map_err(|e| unreadable(path, e))?;
-        if XxHash3_64::oneshot(&end) != number(4) {
+        if end.len() as u64 != foot_start - names || XxHash3_64::oneshot(&end) != number(4) {
             return Err(damaged(path, "its checksum does not fit"));
         }
         let [order, index, meta] = [order, index, meta].map(|start| (start - names) as usize);

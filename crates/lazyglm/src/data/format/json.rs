@@ -39,7 +39,7 @@ pub(super) struct Scanner<'a> {
 }
 
 /// Maximum depth of objects inside objects.
-const DEEPEST: usize = 50;
+pub(super) const DEEPEST: usize = 50;
 
 /// Hint for a line that is not an object.
 const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";

@@ -30,13 +30,15 @@
 mod arrays;
 
 use super::columns::{Column, ColumnKind, NAN, fill_in, is_inside, is_missing, is_silent, number};
-use super::json::{Scanner, Value};
+use super::json::{DEEPEST, Scanner, Value};
 use super::names::push_part;
+use super::names_room::NamesRoom;
 use super::text::Terms;
 use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// The role of a key.
@@ -63,9 +65,12 @@ pub(super) struct Jsonl {
     drop: Vec<String>,
     categorical: Vec<String>,
     columns: Vec<Column>,
-    complete: Option<Vec<String>>, // the columns taken by type, if other keys are ignored
+    places: HashMap<String, usize>, // of the columns, by name
+    outer: HashSet<String>,         // with `complete`: what is around a column, the target or the offset
+    complete: Option<Vec<String>>,  // the columns taken by type, if other keys are ignored
     due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
+    keys_room: NamesRoom,
     known: Vec<(Role, u64)>,
     row: u64,
     name: String,
@@ -75,6 +80,8 @@ pub(super) struct Jsonl {
 
 impl Parser for Jsonl {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        into.allow_names(block.len(), &self.columns);
+        self.keys_room.add(block.len(), []);
         for_each_line(block, file, into, |line, into| self.line(line, into))
     }
 }
@@ -88,9 +95,12 @@ impl Jsonl {
             drop: Vec::new(),
             categorical: Vec::new(),
             columns: Vec::new(),
+            places: HashMap::new(),
+            outer: HashSet::new(),
             complete: None,
             due: Vec::new(),
             keys: Vocabulary::default(),
+            keys_room: NamesRoom::default(),
             known: Vec::new(),
             row: 0,
             name: String::new(),
@@ -104,6 +114,17 @@ impl Jsonl {
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());
         (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
         (jsonl.columns, jsonl.complete) = (columns.clone(), complete.clone());
+        jsonl.keys_room.add(0, columns);
+        for (k, column) in columns.iter().enumerate() {
+            jsonl.places.entry(column.name.clone()).or_insert(k);
+        }
+        if let Some(typed) = complete {
+            let named = columns.iter().map(|column| &column.name).chain(typed).chain([target]).chain(offset);
+            let around = |name: &'_ String| {
+                name.match_indices('.').take(DEEPEST).map(|(dot, _)| name[..dot].to_string()).collect()
+            };
+            jsonl.outer = named.flat_map(|name| -> Vec<String> { around(name) }).collect();
+        }
         let due = |column: &Column| (complete.is_some() || *table) && column.missing.is_some();
         for (k, column) in columns.iter().enumerate().filter(|(_, column)| due(column)) {
             jsonl.role(&column.name);
@@ -117,6 +138,7 @@ impl Jsonl {
         if line.text.iter().all(u8::is_ascii_whitespace) || !into.begin_row() {
             return Ok(()); // a blank line, or an absent row
         }
+        self.check_room(line, into)?;
         self.pairs.clear();
         self.row += 1;
         let (mut labelled, mut offset) = (false, self.offset.as_ref().map(|_| f64::NAN));
@@ -132,7 +154,9 @@ impl Jsonl {
                 continue;
             };
             let key = flattened(&path, key);
-            match self.role(&key) {
+            let role = self.role(&key);
+            self.check_room(line, into)?;
+            match role {
                 None => {
                     let what = format!("the key '{}' stands twice in the object", excerpt(key.as_bytes()));
                     return Err(line.wrong(at, what, "give each key once"));
@@ -154,6 +178,7 @@ impl Jsonl {
         for &(id, k) in &self.due {
             if self.known[id].1 != self.row {
                 let column = &self.columns[k];
+                into.count_absent();
                 fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
             }
         }
@@ -161,6 +186,13 @@ impl Jsonl {
         into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))?;
         offset.into_iter().for_each(|offset| into.shift(offset));
         Ok(())
+    }
+
+    /// Refuses the block if the names of features or of keys take too much room.
+    #[inline]
+    fn check_room(&self, line: &Line, into: &mut Parsed) -> Result<()> {
+        let full = self.keys_room.is_full() || into.names_are_full();
+        if full { Err(into.refuse_names(line.file)) } else { Ok(()) }
     }
 
     /// The role of a key, or `None` if the row contains the key twice.
@@ -172,10 +204,10 @@ impl Jsonl {
 
     /// The role of a key, which a row may contain several times.
     fn role_of(&mut self, key: &str) -> Role {
-        let id = self.keys.id(key) as usize;
+        let id = self.keys_room.id(&mut self.keys, key) as usize;
         if id == self.known.len() {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
-            let column = self.columns.iter().position(|column| column.name == key);
+            let column = self.places.get(key).copied();
             let role = match column {
                 _ if key == self.target => Role::Target,
                 _ if self.offset.as_deref() == Some(key) => Role::Offset,
@@ -193,11 +225,9 @@ impl Jsonl {
     /// The role of a key that is no column.
     fn other_role(&self, key: &str) -> Role {
         let Some(typed) = &self.complete else { return Role::Feature };
-        let columns = self.columns.iter().map(|column| &column.name);
-        let special = [&self.target].into_iter().chain(&self.offset);
         match () {
             _ if typed.iter().any(|name| name == key || is_inside(key, name)) => Role::Feature,
-            _ if columns.chain(special).chain(typed).any(|name| is_inside(name, key)) => Role::Outer,
+            _ if self.outer.contains(key) => Role::Outer,
             _ => Role::Dropped,
         }
     }

@@ -3,11 +3,13 @@
 use super::columns::{Column, ColumnKind, FirstCells, Known, Wanted, is_inside};
 use super::json::{Scanner, Value};
 use super::jsonl::flattened;
+use super::names_room::{NamesRoom, too_long};
 use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, quoted, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
+use std::path::Path;
 
 /// Default keys of the target. The first of these keys that occurs is used.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
@@ -107,6 +109,7 @@ fn unknown(opening: &Opening, absent: &[&str], mut names: Vec<&str>) -> Error {
 #[derive(Default)]
 struct FirstKeys {
     keys: Vocabulary,
+    room: NamesRoom,
     /// Number of keys in the first row.
     in_first: usize,
     rows: usize,
@@ -164,7 +167,7 @@ impl FirstKeys {
 
 impl FirstKeys {
     /// Notes the keys of objects in an array, so that options may name them.
-    fn see_array(&mut self, key: &str, json: &mut Scanner) -> Result<()> {
+    fn see_array(&mut self, key: &str, json: &mut Scanner, file: &Path) -> Result<()> {
         json.value()?; // the opening bracket
         while json.has_item()? {
             if !json.is_object() {
@@ -180,7 +183,10 @@ impl FirstKeys {
                     continue;
                 };
                 let name = flattened(&path, inner);
-                let id = self.keys.id(&name) as usize;
+                let id = self.room.id(&mut self.keys, &name) as usize;
+                if self.room.is_full() {
+                    return Err(too_long(file));
+                }
                 self.seen.resize_with(self.keys.len(), Default::default);
                 self.seen[id].sample.see_structure();
                 if json.is_object() {
@@ -202,7 +208,7 @@ pub(super) fn names(opening: &Opening) -> Result<Vec<String>> {
 }
 
 fn first_keys(opening: &Opening) -> Result<FirstKeys> {
-    let mut first = FirstKeys::default();
+    let mut first = FirstKeys { room: NamesRoom::of(opening.first.len(), []), ..FirstKeys::default() };
     for_each_line(opening.first, opening.file, &mut Parsed::default(), |line, _| {
         let text = line.utf8("JSON")?;
         if line.text.iter().all(u8::is_ascii_whitespace) {
@@ -220,13 +226,16 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
                 continue;
             };
             let key = flattened(&path, key);
-            let id = first.keys.id(&key) as usize;
+            let id = first.room.id(&mut first.keys, &key) as usize;
+            if first.room.is_full() {
+                return Err(too_long(line.file));
+            }
             first.seen.resize_with(first.keys.len(), Default::default);
             let Key { rows, full, sample } = &mut first.seen[id];
             *rows += 1;
             if json.is_array() {
                 sample.see_structure();
-                first.see_array(&key, &mut json)?;
+                first.see_array(&key, &mut json, line.file)?;
                 continue;
             }
             match json.scalar()? {

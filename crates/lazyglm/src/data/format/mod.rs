@@ -23,6 +23,7 @@ mod jsonl;
 mod jsonl_open;
 mod lines;
 mod names;
+mod names_room;
 mod parsed;
 mod roles;
 mod spec;
@@ -40,6 +41,7 @@ pub use csv::Csv;
 pub(crate) use detect::{check_compatible, check_options_apply, is_columnar, is_json, unfinished};
 pub(crate) use interact::{ANY, Interact};
 pub use lines::Lines;
+pub use names_room::NamesRoom;
 pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
 pub use svmlight::Svmlight;
@@ -142,7 +144,7 @@ fn for_each_line(
         }
         rest = rest.get(end + 1..).unwrap_or_default();
     }
-    into.wrong.result()
+    into.result(file)
 }
 
 /// Some names in quotes, for a message.

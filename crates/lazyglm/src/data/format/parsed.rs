@@ -1,6 +1,6 @@
 //! The output of a parser.
 
-use super::{DirtyCells, Lines, WrongRows};
+use super::{DirtyCells, Lines, NamesRoom, WrongRows};
 use crate::data::labels::Labels;
 use crate::data::rows::Rows;
 use crate::data::vocabulary::Vocabulary;
@@ -20,6 +20,8 @@ pub struct Parsed {
     pub rows: Rows,
     /// The names of the ids, if features have names. Otherwise ids are indices as written.
     pub names: Option<Vocabulary>,
+    /// What the names of the block may take; `None` without a limit.
+    pub names_room: Option<NamesRoom>,
     /// One weight per row, or empty if no row has a weight.
     pub weights: Vec<f64>,
     /// One offset per row, or empty if no row has an offset. NaN marks a row whose offset is missing.
@@ -32,6 +34,8 @@ pub struct Parsed {
     pub with_query: usize,
     /// Cells of number columns that hold a word and count as missing.
     pub dirty: Vec<DirtyCells>,
+    /// The names of these columns, by which they are found.
+    pub dirty_columns: Vocabulary,
     /// Rows and cells that cannot be read. If there are any, the rows are not to be used.
     pub wrong: WrongRows,
     /// The line of each row.
@@ -154,7 +158,11 @@ impl Parsed {
     /// ```
     #[inline]
     pub fn name(&mut self, name: &str) -> u32 {
-        self.names.get_or_insert_default().id(name)
+        let names = self.names.get_or_insert_default();
+        match &mut self.names_room {
+            Some(room) => room.id(names, name),
+            None => names.id(name),
+        }
     }
 
     /// Sets the weight of the last row. Rows without a weight have weight 1.
@@ -232,12 +240,13 @@ impl Parsed {
         self.offsets.clear();
         self.absent.clear();
         self.dirty.clear();
+        self.dirty_columns.clear();
         self.wrong = WrongRows::default();
         self.copied.clear();
         if let Some(names) = &mut self.names {
             names.clear();
         }
-        (self.unlabelled, self.span) = (None, None);
+        (self.unlabelled, self.span, self.names_room) = (None, None, None);
         (self.with_query, self.file_rows, self.rows_before) = (0, 0, 0);
     }
 

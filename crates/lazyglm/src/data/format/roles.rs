@@ -4,6 +4,8 @@ use super::columnar::PANDAS_INDEX;
 use super::columns::{ColumnKind, Known};
 use super::{Column, FormatSpec, Holds};
 use crate::util::error::excerpt;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Most names that a note lists per kind of column.
 const SHOWN: usize = 8;
@@ -50,9 +52,11 @@ impl FormatSpec {
         }
     }
 
-    /// What stands for a missing number of a column, if something does.
-    pub(crate) fn fill(&self, column: &str) -> Option<f64> {
-        Known::of(self)?.column(column)?.missing.map(|fill| fill.value)
+    /// What stands for the missing numbers of columns, where something does.
+    pub(crate) fn fills(&self) -> HashMap<String, f64> {
+        let columns = Known::of(self).map(|known| known.columns).unwrap_or_default();
+        let fill = |column: &Cow<Column>| Some((column.name.clone(), column.missing?.value));
+        columns.iter().filter_map(fill).collect()
     }
 
     /// A note that says what each column of a table was taken for.

@@ -39,6 +39,7 @@ pub(super) struct Vw {
 
 impl Parser for Vw {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        into.allow_names(block.len(), []);
         for_each_line(block, file, into, |line, into| self.line(line, into))
     }
 }

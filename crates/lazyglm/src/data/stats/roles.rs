@@ -95,8 +95,9 @@ pub(super) fn columns(
             }
         }
     }
+    let fills = spec.fills();
     let column = |((name, kind), found): (&(&str, &'static str), Found)| {
-        let fill = spec.fill(name).filter(|value| *value != 0.0);
+        let fill = fills.get(*name).copied().filter(|value| *value != 0.0);
         described(name, kind, Found { fill, ..found }, features, rows)
     };
     (roles.iter().zip(found).map(column).collect(), note)

@@ -34,6 +34,7 @@
 //! assert_eq!(tensors.tensor("bias").unwrap().shape(), [1]);
 //! ```
 
+mod bytes;
 mod heads;
 mod numbers;
 mod words;
@@ -51,6 +52,7 @@ use crate::util::files;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
@@ -127,7 +129,7 @@ impl Model {
                 "give the name of a model file",
             ));
         }
-        let bytes = std::fs::read(path).map_err(|e| {
+        let bytes = File::open(path).and_then(bytes::read).map_err(|e| {
             Error::io(path, e, "give a model file you may read; `lazyglm train DATA -o MODEL` writes one")
         })?;
         Model::from_bytes(&bytes).map_err(|(what, hint)| {

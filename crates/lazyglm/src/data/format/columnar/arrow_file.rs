@@ -29,6 +29,9 @@ pub(super) fn open(file: File) -> FileResult<Table> {
     let schema = Arc::new(try_fb_to_schema(described).map_err(text)?);
     let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
     let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+    if !are_apart(dictionaries.iter().chain(&batches), length) {
+        return Err("its batches say they are larger than the file".to_string());
+    }
     let (columns, version) = (schema.clone(), footer.version());
     let read = move |chosen: Vec<usize>, _rows: usize| -> FileResult<Next> {
         let mut decoder = FileDecoder::new(columns, version).with_projection(chosen);
@@ -63,9 +66,25 @@ pub(super) fn message(file: &File, length: u64, block: &Block) -> FileResult<Buf
     }
 }
 
-/// Whether all columns lie inside the body, and none claims to decompress to more than it does.
+/// Whether messages have no more bytes together than the file, so that none is read over and over.
+fn are_apart<'a>(mut blocks: impl Iterator<Item = &'a Block>, length: u64) -> bool {
+    let size = |block: &Block| {
+        let (head, body) = (u64::try_from(block.metaDataLength()), u64::try_from(block.bodyLength()));
+        head.ok()?.checked_add(body.ok()?)
+    };
+    let sum = blocks.try_fold(0u64, |sum, block| sum.checked_add(size(block)?));
+    sum.is_some_and(|sum| sum <= length)
+}
+
+/// Whether all columns lie inside the body, compressed ones apart from each other, and none claims to decompress to more than it
+/// does.
 fn fits(batch: &Described, body: &[u8]) -> bool {
     let is_zstd = batch.compression().map(|compression| compression.codec() == CompressionType::ZSTD);
+    let size = |part: &arrow_ipc::Buffer| u64::try_from(part.length()).unwrap_or(u64::MAX);
+    let all = batch.buffers().iter().flatten().fold(0, |sum: u64, part| sum.saturating_add(size(part)));
+    if is_zstd.is_some() && all > body.len() as u64 {
+        return false;
+    }
     batch.buffers().iter().flatten().all(|part| {
         let (Ok(start), Ok(size)) = (usize::try_from(part.offset()), usize::try_from(part.length())) else {
             return false;

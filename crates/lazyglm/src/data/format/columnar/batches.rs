@@ -4,7 +4,7 @@ use super::flat::Leaf;
 use super::rows::{self, Places};
 use super::{ARROW, PARQUET, ParquetColumn, STREAM, arrow_file, arrow_stream, flat, parquet_file};
 use crate::data::bytes::saved;
-use crate::data::format::{Gathered, Parsed};
+use crate::data::format::{Column, ColumnKind, Gathered, Parsed};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use arrow_array::RecordBatch;
@@ -86,10 +86,17 @@ pub(in crate::data::format) fn for_each_batch(
     let mut next = catch_panics(file, || (table.read)(chosen, at_a_time))?;
     let (mut parsed, mut lines) = (Parsed { absent, ..Parsed::default() }, 0);
     let mut wrong = Gathered::default();
+    let plain = |column: &ParquetColumn| Column::new(column.name.as_str(), ColumnKind::Category);
+    let named = columns.iter().map(|column| column.as_cells().unwrap_or_else(|| plain(column)));
+    let named: Vec<Column> = named.collect();
     while let Some(batch) = catch_panics(file, &mut next)? {
         for first in (0..batch.num_rows()).step_by(at_a_time) {
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
             let columns = catch_panics(file, || flat::columns(&part))?;
+            parsed.allow_names(columns.iter().map(|column| column.get_array_memory_size()).sum(), &named);
+            if parsed.rows_before > 0 {
+                parsed.allow_no_more_names();
+            }
             let part = (&columns[..], part.num_rows());
             let done = catch_panics(file, || Ok(rows::append(part, &places, file, &mut parsed)))?;
             let usable = wrong.block(&mut parsed, done, lines)?;

@@ -106,8 +106,9 @@ struct Pages {
     column: Column,
 }
 
-/// Numbers of bytes in which a header is looked for, one after the other. Statistics may make it long.
-const HEADERS: [u64; 3] = [1 << 10, 1 << 16, 1 << 24];
+/// Numbers of bytes in which a header is looked for, one after the other. Statistics may make it long. What is read is at most
+/// some times the header.
+const HEADERS: [u64; 6] = [1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22, 1 << 24];
 
 impl Pages {
     /// Reads the header of the next page with values. Returns false at the end of the column.

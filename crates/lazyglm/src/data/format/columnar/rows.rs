@@ -98,6 +98,9 @@ pub(super) fn append(
     let mut reader =
         Reader { file, line: 0, name: String::new(), terms: Terms::default(), pairs: Vec::new() };
     for row in 0..rows {
+        if into.names_are_full() {
+            break;
+        }
         reader.line = into.lines.begin();
         if !into.begin_row() {
             continue;
@@ -123,7 +126,7 @@ pub(super) fn append(
             }
         }
     }
-    into.wrong.result()
+    into.result(file)
 }
 
 fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>> {
@@ -305,11 +308,18 @@ impl Reader<'_> {
     /// A number of a column, or `None` for NaN, which is a missing number.
     #[inline]
     fn value(&self, name: &str, x: f64, into: &mut Parsed) -> Result<Option<f64>> {
+        self.check_room(into)?;
         if x.is_nan() {
             into.see_dirty(name, NAN, || (self.line, 0));
             return Ok(None);
         }
         self.finite(name, x).map(Some)
+    }
+
+    /// Ends a row of a million items, say, whose names take too much room.
+    #[inline]
+    fn check_room(&self, into: &mut Parsed) -> Result<()> {
+        if into.names_are_full() { Err(into.refuse_names(self.file)) } else { Ok(()) }
     }
 
     #[inline]
@@ -333,6 +343,7 @@ impl Reader<'_> {
 
     fn word(&mut self, column: &str, word: &str, into: &mut Parsed) -> Result<()> {
         self.check_text(column, word)?;
+        self.check_room(into)?;
         self.name.clear();
         push_part(&mut self.name, column, '=');
         self.name.push_str(word);

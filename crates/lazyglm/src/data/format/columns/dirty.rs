@@ -4,6 +4,7 @@ use crate::data::format::Parsed;
 use crate::util::error::{Place, excerpt};
 use crate::util::parameter::{Parameter, WARNING};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Cells of one number column that hold a word such as `unknown`, and count as missing.
@@ -48,10 +49,18 @@ impl DirtyCells {
 
     /// Adds the cells of a later block.
     pub fn join(all: &mut Vec<DirtyCells>, more: &[DirtyCells]) {
+        if more.is_empty() {
+            return;
+        }
+        let mut places: HashMap<String, usize> =
+            all.iter().enumerate().map(|(k, cells)| (cells.column.clone(), k)).collect();
         for cells in more {
-            match all.iter_mut().find(|known| known.column == cells.column) {
-                Some(known) => known.count += cells.count,
-                None => all.push(cells.clone()),
+            match places.get(&cells.column) {
+                Some(&k) => all[k].count = all[k].count.saturating_add(cells.count),
+                None => {
+                    places.insert(cells.column.clone(), all.len());
+                    all.push(cells.clone());
+                }
             }
         }
     }
@@ -66,7 +75,10 @@ impl Parsed {
     /// assert_eq!((parsed.dirty[0].count, parsed.dirty[0].line), (1, 2));
     /// ```
     pub fn see_dirty(&mut self, column: &str, value: &str, place: impl FnOnce() -> (u64, u64)) {
-        match self.dirty.iter_mut().find(|cells| cells.column == column) {
+        let unnamed = self.dirty.iter().skip(self.dirty_columns.len()); // of another block
+        unnamed.for_each(|cells| _ = self.dirty_columns.id(&cells.column));
+        let number = self.dirty_columns.id(column) as usize; // there may be thousands of columns, each of them dirty
+        match self.dirty.get_mut(number) {
             Some(cells) => cells.count += 1,
             None => {
                 let (line, at) = place();

@@ -3,6 +3,7 @@
 use super::{Column, ColumnKind};
 use crate::data::format::FormatSpec;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// What a model knows of the columns of its training data. Data in another format are read by it.
 pub(in crate::data::format) struct Known<'a> {
@@ -18,11 +19,24 @@ pub(in crate::data::format) struct Known<'a> {
     pub table: bool,
     /// Columns of lists and maps, whose values are taken by their types.
     pub typed: Vec<&'a str>,
+    places: HashMap<String, usize>, // of the columns, by name
+    dropped: Vec<usize>,
 }
 
 impl<'a> Known<'a> {
     /// The columns of these data, or `None` if their format has none.
     pub fn of(spec: &'a FormatSpec) -> Option<Known<'a>> {
+        let mut known = Known::unplaced(spec)?;
+        for (k, column) in known.columns.iter().enumerate() {
+            known.places.entry(column.name.clone()).or_insert(k);
+            known.dropped.extend((column.kind == ColumnKind::Dropped).then_some(k));
+        }
+        Some(known)
+    }
+
+    /// The columns without the places of their names.
+    fn unplaced(spec: &'a FormatSpec) -> Option<Known<'a>> {
+        let (places, dropped) = (HashMap::new(), Vec::new());
         match spec {
             FormatSpec::Csv(csv) => {
                 let named = |kind| csv.columns.iter().find(move |column| column.kind == kind);
@@ -35,6 +49,8 @@ impl<'a> Known<'a> {
                     complete: true,
                     table: true,
                     typed: Vec::new(),
+                    places,
+                    dropped,
                 })
             }
             FormatSpec::Jsonl { target, offset, drop, categorical, columns, table, .. } => {
@@ -45,14 +61,24 @@ impl<'a> Known<'a> {
                     as_kind(drop, ColumnKind::Dropped).chain(as_kind(categorical, ColumnKind::Category));
                 let columns = asked.chain(columns.iter().map(Cow::Borrowed)).collect();
                 let (offset, typed) = (offset.as_deref(), Vec::new());
-                Some(Known { target, offset, columns, complete: false, table: *table, typed })
+                Some(Known {
+                    target,
+                    offset,
+                    columns,
+                    complete: false,
+                    table: *table,
+                    typed,
+                    places,
+                    dropped,
+                })
             }
             FormatSpec::Parquet { target, offset, columns, .. } => {
                 let others = columns.iter().filter(|column| column.as_cells().is_none());
                 let typed = others.map(|column| column.name.as_str()).collect();
                 let columns =
                     columns.iter().filter_map(|column| Some(Cow::Owned(column.as_cells()?))).collect();
-                Some(Known { target, offset: offset.as_deref(), columns, complete: true, table: true, typed })
+                let (offset, complete, table) = (offset.as_deref(), true, true);
+                Some(Known { target, offset, columns, complete, table, typed, places, dropped })
             }
             FormatSpec::Svmlight | FormatSpec::Vw | FormatSpec::Text(_) => None,
         }
@@ -65,9 +91,8 @@ impl<'a> Known<'a> {
 
     /// The column of this name. A column that is dropped stands for those inside it as well.
     pub fn column(&self, name: &str) -> Option<&Column> {
-        let dropped = |column: &&Column| column.kind == ColumnKind::Dropped && is_inside(name, &column.name);
-        let columns = || self.columns.iter().map(|column| &**column);
-        columns().find(|column| column.name == name).or_else(|| columns().find(dropped))
+        let around = || self.dropped.iter().find(|&&k| is_inside(name, &self.columns[k].name));
+        self.places.get(name).or_else(around).map(|&k| &*self.columns[k])
     }
 }
 

@@ -44,12 +44,13 @@ impl Parser for CsvParser {
         let CsvParser { columns, has_target, records, scratch } = self;
         let Some(last) = block.len().checked_sub(1) else { return Ok(()) };
         into.names.get_or_insert_default(); // features have names, even if all cells here are missing
+        into.allow_names(block.len(), &*columns);
         scratch.ids.clear();
         scratch.ids.resize(columns.len(), None);
         records.restart();
         let delimiter = records.delimiter();
         let (mut line, mut seen) = (into.lines.begin(), 0);
-        while let Some(record) = records.next(block) {
+        while let Some(record) = records.next(block).filter(|_| !into.names_are_full()) {
             // Count the lines of the previous record and blank lines. A row's line is the first line of its
             // record.
             memchr_iter(b'\n', &block[seen..record.start]).for_each(|_| line = into.lines.begin());
@@ -82,7 +83,7 @@ impl Parser for CsvParser {
             }
         }
         memchr_iter(b'\n', &block[seen..last]).for_each(|_| line = into.lines.begin());
-        into.wrong.result()
+        into.result(file)
     }
 }
 

@@ -25,6 +25,7 @@ impl Jsonl {
         }
         let mut coordinate = 0;
         while json.has_item()? {
+            self.check_room(line, into)?;
             let at = json.place();
             if objects && !json.is_object() {
                 json.skip()?;
@@ -64,6 +65,7 @@ impl Jsonl {
             };
             let name = flattened(&path, inner);
             let role = self.role_of(&name);
+            self.check_room(line, into)?;
             let kind = match role {
                 Role::Column(k) => Some(self.columns[k].kind),
                 Role::Categorical => Some(ColumnKind::Category),
