@@ -380,8 +380,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         for lines in [90_000, 120_000, 190_000, 210_000, 320_000] {
             std::fs::write(file.path(), "ten bytes\n".repeat(lines) + "the last").unwrap();
-            let (mut source, mut block) = (ByteSource::open(file.path()).unwrap(), Block::default());
-            source.refuse_longer(BLOCK);
+            let (mut source, mut block) =
+                (ByteSource::open_within(file.path(), BLOCK).unwrap(), Block::default());
             let mut seen = 0;
             let whole = |bytes: &[u8]| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
             while source.next(&mut block, &whole).unwrap() {
@@ -390,8 +390,8 @@ mod tests {
             assert_eq!(seen, lines + 1);
         }
         std::fs::write(file.path(), "x".repeat(BLOCK + 9)).unwrap();
-        let (mut source, mut block) = (ByteSource::open(file.path()).unwrap(), Block::default());
-        source.refuse_longer(BLOCK);
+        let (mut source, mut block) =
+            (ByteSource::open_within(file.path(), BLOCK).unwrap(), Block::default());
         assert!(
             source.next(&mut block, &|_| 0).unwrap_err().to_string().contains("does not end within 1.0 MB")
         );
