@@ -358,7 +358,8 @@ impl<R: Read> Read for Counted<R> {
 fn cannot_read(path: &Path, e: io::Error) -> Error {
     let hint = match e.kind() {
         _ if e.to_string().contains("too much memory") => {
-            let window = "its window of zstd is too large: unpack it, or compress it again without --long";
+            let window =
+                "its window of zstd is too large: unpack it, or compress it again with a window of 8 MB";
             return Error::io(path, e, format!("{window}; {} also limits windows", Parameter::Memory));
         }
         io::ErrorKind::UnexpectedEof => "the compressed file is cut short: fetch or compress it again",
