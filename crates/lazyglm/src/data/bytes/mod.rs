@@ -245,18 +245,20 @@ pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> 
 /// assert!(read_to_string("no such file".as_ref()).unwrap_err().to_string().contains("check the name"));
 /// ```
 pub fn read_to_string(path: &Path) -> Result<String> {
-    let (mut reader, mut some) = (open(path, window_log(LONGEST))?, vec![0; 1 << 14]);
+    const CHUNK: usize = 1 << 14;
+    let mut reader = open(path, window_log(LONGEST))?;
     let (mut text, mut line) = (Vec::new(), 0); // where the last line begins
     loop {
-        let count = read_some(&mut *reader, &mut some).map_err(|e| cannot_read(path, e))?;
-        line = memchr::memrchr(b'\n', &some[..count]).map_or(line, |end| text.len() + end + 1);
-        text.extend_from_slice(&some[..count]);
+        let known = text.len();
+        let some = (&mut reader).take(CHUNK as u64).read_to_end(&mut text);
+        let count = some.map_err(|e| cannot_read(path, e))?;
+        line = memchr::memrchr(b'\n', &text[known..]).map_or(line, |end| known + end + 1);
         if text.len() - line > LONGEST_LINE {
             // A file without line ends, such as a device, may have no end either.
             let number = 1 + memchr::memchr_iter(b'\n', &text).count() as u64;
             return Err(too_long(path, number, LONGEST_LINE));
         }
-        if count < some.len() {
+        if count < CHUNK {
             break;
         }
     }
