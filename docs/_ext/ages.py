@@ -39,7 +39,9 @@ MEASURES = {
     "sanitize": [f"{SRC}/simd", f"{OPTIM}/kernel"],
     "kills": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
     "checkpoint-labels": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
+    "python_speed": [f"{OPTIM}/kernel", f"{OPTIM}/row_loop.rs", *NEWTON, f"{TRAIN}/penalty_search"],
     "python": [f"{OPTIM}/bias_rate.rs", f"{OPTIM}/resumable.rs", f"{OPTIM}/scikit_learn_rate.rs"],
+    "scaling": [f"{OPTIM}/kernel", f"{OPTIM}/lanes.rs", f"{OPTIM}/softmax.rs", f"{OPTIM}/row_loop.rs", f"{TRAIN}/search"],
     "site": ["docs/_ext", "docs/_static", "docs/_templates", "docs/conf.py", "docs/look.py"],
 }
 

@@ -17,10 +17,16 @@ static MODELS: LazyLock<[Model; 2]> = LazyLock::new(|| {
     [model(include_bytes!("../models/indices.model")), model(include_bytes!("../models/words.model"))]
 });
 
+/// The first bytes of files that are compressed by gzip or zstd. They have a target of their own: a few bytes may truly be a long text.
+const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
+
 /// Any bytes as a table.
 pub fn tables(bytes: &[u8]) {
     let mut choices = Choices::of(bytes);
     let kind = choices.byte() % 6;
+    if COMPRESSED.iter().any(|magic| choices.rest.starts_with(magic)) {
+        return;
+    }
     let models = &*MODELS;
     let features = Features::columns_from(1, COLUMNS);
     in_file(choices.rest, |path| {
