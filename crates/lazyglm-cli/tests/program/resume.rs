@@ -259,6 +259,8 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
         let told = String::from_utf8(ended.stderr).unwrap();
         match ended.status.code() {
             Some(0) => assert!(!folder.path("c").exists(), "{told}"), // done before the signal
+            // On a busy machine, the signal may come before the program asks for signals, and ends it as it ends any program.
+            None if told.is_empty() => assert!(!folder.path("c").exists()),
             Some(found) if !told.contains("checkpoint is in") => {
                 assert_eq!(found, code, "{line}: {told}");
                 assert!(!folder.path("c").exists(), "{line}: {told}"); // while the data were read
