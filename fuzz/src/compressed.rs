@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Memory for a file of no length: blocks of a megabyte that are read, parsed and kept for the next.
-const CONSTANT: usize = 8 << 20;
+pub(super) const CONSTANT: usize = 8 << 20;
 /// Bytes of text after which a file is left: a few bytes can say, correctly, that a byte repeats a billion times.
 const TEXT: usize = 4 << 20;
 /// Magic bytes, deflate, no flags, no time, unknown system.
@@ -50,7 +50,7 @@ pub fn compressed(bytes: &[u8]) {
 }
 
 /// Bytes of the text up to its end or its first error. `None` if there are too many of them.
-fn length(path: &Path) -> Option<usize> {
+pub(super) fn length(path: &Path) -> Option<usize> {
     let (mut length, mut block) = (0, Block::default());
     let lines = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let mut read = || -> Result<Option<usize>, Error> {

@@ -1,7 +1,7 @@
 //! Tables by feature or row: bounds, penalty factors, weights, sample weights, offsets.
 
 use super::limits::limited;
-use super::{Choices, in_file};
+use super::{Choices, compressed, in_file};
 use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{Features, Model, PenaltyFactors, SampleWeights, WeightBounds, with_weights_of};
 use std::sync::LazyLock;
@@ -17,21 +17,24 @@ static MODELS: LazyLock<[Model; 2]> = LazyLock::new(|| {
     [model(include_bytes!("../models/indices.model")), model(include_bytes!("../models/words.model"))]
 });
 
-/// The first bytes of files that are compressed by gzip or zstd. They have a target of their own: a few bytes may truly be a long text.
+/// The first bytes of files that are compressed by gzip or zstd. Their memory is counted per byte of the text inside.
 const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 
 /// Any bytes as a table.
 pub fn tables(bytes: &[u8]) {
     let mut choices = Choices::of(bytes);
     let kind = choices.byte() % 6;
-    if COMPRESSED.iter().any(|magic| choices.rest.starts_with(magic)) {
-        return;
-    }
+    let is_compressed = COMPRESSED.iter().any(|magic| choices.rest.starts_with(magic));
     let models = &*MODELS;
     let features = Features::columns_from(1, COLUMNS);
     in_file(choices.rest, |path| {
         let name = path.to_str().expect("the name of a temporary file");
-        limited(bytes.len(), CONSTANT, || match kind {
+        let (length, constant) = match is_compressed {
+            true => (compressed::length(path), compressed::CONSTANT),
+            false => (Some(bytes.len()), CONSTANT),
+        };
+        let Some(length) = length else { return };
+        limited(length, constant, || match kind {
             0 => {
                 let sides = [(Some(name), None), (None, Some(name))];
                 for (lower, upper) in sides {

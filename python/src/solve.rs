@@ -43,7 +43,7 @@ pub fn solve<'py>(
 ) -> PyResult<Solved<'py>> {
     task.0.select_head(head);
     let (mut plateau, scales) = (asked.plateau(), asked.scales);
-    let (trained, objectives, scaling) = task.run(py, &asked, watch, move |task, settings, tell| {
+    let (mut trained, objectives, scaling) = task.run(py, &asked, watch, move |task, settings, tell| {
         let figures = |at: &Progress, stage| {
             let loss = at.validation_loss.unwrap_or(at.running_loss);
             tell((at.learnt as f64 / at.total.max(1) as f64, loss, at.nonzeros.unwrap_or(0), stage))
@@ -80,7 +80,7 @@ pub fn solve<'py>(
     });
     let scaling =
         scaling.map(|(counts, why)| (counts.map(|(log, idf)| (log, PyArray1::from_vec(py, idf))), why));
-    Ok((arrays(py, trained.to_heads()), text(&trained.report)?, objectives, scaling, limits))
+    Ok((arrays(py, trained.take_heads()), text(&trained.report)?, objectives, scaling, limits))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,

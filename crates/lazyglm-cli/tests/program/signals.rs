@@ -187,10 +187,13 @@ fn mask(process: &str, name: &str) -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Waits until the process handles Ctrl-C.
-fn until_handled(child: &Child) {
+/// Waits until the process handles Ctrl-C, or has ended.
+pub(crate) fn until_handled(child: &mut Child) {
     let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(20) && mask(&child.id().to_string(), "SigCgt:") & 2 == 0 {
+    let waits = |child: &mut Child| {
+        child.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(20)
+    };
+    while waits(child) && mask(&child.id().to_string(), "SigCgt:") & 2 == 0 {
         sleep(Duration::from_millis(5));
     }
 }
@@ -220,7 +223,7 @@ fn verbs_that_do_not_learn_end_at_once_with_the_code_of_the_signal_and_leave_old
             let mut child = command.spawn().unwrap();
             let mut input = child.stdin.take().unwrap();
             input.write_all(rows.as_bytes()).unwrap(); // and no end: the program waits for more
-            until_handled(&child);
+            until_handled(&mut child);
             sleep(Duration::from_millis(30));
             send(signal, &child);
             let (found, told) = end(child);
@@ -315,8 +318,8 @@ fn a_hang_up_that_nohup_ignores_does_not_end_a_run() {
     let folder = Folder::with("data.svm", text(&classes(500, 60, 1)));
     let line = "train data.svm -o m --solver sgd --epochs 20000 --progress none";
     let mut command = folder.command_under("trap '' HUP", line);
-    let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    until_handled(&child);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    until_handled(&mut child);
     send("-HUP", &child);
     sleep(Duration::from_millis(50));
     send("-TERM", &child);

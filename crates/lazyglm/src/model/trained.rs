@@ -37,18 +37,19 @@ pub struct Trained {
 }
 
 impl Trained {
-    /// The heads; of one model, the only one.
+    /// Takes the heads away; of one model, the only one.
     ///
     /// ```
     /// use lazyglm::{Settings, synth, train};
     /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
-    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
-    /// assert_eq!(trained.to_heads()[0].dense(100), trained.weights);
+    /// let mut trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let weights = trained.weights.clone();
+    /// assert_eq!(trained.take_heads()[0].dense(100), weights);
     /// ```
-    pub fn to_heads(&self) -> Vec<Head> {
+    pub fn take_heads(&mut self) -> Vec<Head> {
         match self.heads.is_empty() {
-            true => vec![Head::of(self.weights.iter().copied(), self.bias)],
-            false => self.heads.clone(),
+            true => vec![Head::of(std::mem::take(&mut self.weights).into_iter(), self.bias)],
+            false => std::mem::take(&mut self.heads),
         }
     }
 
