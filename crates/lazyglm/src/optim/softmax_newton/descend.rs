@@ -1,11 +1,14 @@
 //! Newton steps on all classes from a point, until a stopping criterion holds.
 
 use super::halted::Halted;
+use super::lanes::Block;
 use super::model::{Effort, QuadraticModel};
+use super::point::CHUNK;
 use super::{NewtonProgress, NewtonStop, SoftmaxNewton, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use crate::util::checkpoint::Keeper;
+use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
@@ -43,7 +46,8 @@ impl<V: Value> SoftmaxNewton<'_, V> {
                 return self.solved(point, NewtonStop::NoMinimum, step, course.decrease);
             }
             let gap = self.relative_gap(&point);
-            let nonzeros = point.weights.as_flattened().iter().filter(|w| **w != 0.0).count();
+            let of_block = |block: &Block<f64>| block.iter().filter(|w| **w != 0.0).count();
+            let nonzeros = point.weights.par_iter().with_min_len(CHUNK).map(of_block).sum();
             let go_on =
                 watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {

@@ -11,7 +11,7 @@
 
 #![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
 
-use super::lanes::{Block, WIDE, add_by_rows, add_columns, by_columns, dot};
+use super::lanes::{Block, WIDE, by_columns, dot};
 use super::model::{Effort, QuadraticModel};
 use super::point::CHUNK;
 use super::preconditioner::{Gram, Preconditioner};
@@ -219,11 +219,7 @@ impl<V: Value> QuadraticModel<'_, V> {
         let mut vector = vec![[0.0f32; WIDE]; self.newton.blocks];
         vector.as_flattened_mut().iter_mut().zip(&way.bias).for_each(|(v, b)| *v = *b as f32);
         let mut along = vector.repeat(self.m.len());
-        if self.all && self.columns.are_usual() {
-            add_by_rows(self.newton.problem.rows, self.newton.values, &way.weights, &mut along);
-        } else {
-            add_columns(self.columns, &self.set, &way.weights, &mut along);
-        }
+        self.add_scores(&way.weights, &mut along);
         let curved = self.curved_scores(&along, &self.own_scores(&along));
         let bias = match self.newton.problem.bias {
             true => self.newton.class_sums(&curved),

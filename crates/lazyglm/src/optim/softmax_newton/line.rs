@@ -2,7 +2,7 @@
 
 use super::SoftmaxNewton;
 use super::guard::Guard;
-use super::lanes::{Block, WIDE, add_by_rows, add_columns};
+use super::lanes::{Block, WIDE};
 use super::model::QuadraticModel;
 use super::point::{CHUNK, Point};
 use crate::data::rows::Value;
@@ -21,7 +21,7 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         columns: &Columns<V>,
         guard: &mut Guard,
     ) -> f64 {
-        let along = self.score_changes(model, columns);
+        let along = self.score_changes(model);
         let slope = model.descent().min(0.0); // rounding must not allow an increase of F
         let mut residuals = vec![[0.0; WIDE]; along.len()];
         let mut alpha = 1.0;
@@ -53,32 +53,26 @@ impl<V: Value> SoftmaxNewton<'_, V> {
     }
 
     /// The change of the scores by the full move.
-    fn score_changes(&self, model: &QuadraticModel<V>, columns: &Columns<V>) -> Vec<Block<f64>> {
+    fn score_changes(&self, model: &QuadraticModel<V>) -> Vec<Block<f64>> {
         let mut bias = vec![[0.0; WIDE]; self.blocks];
         bias.as_flattened_mut()[..self.count].copy_from_slice(&model.bias);
         let mut along = bias.repeat(self.problem.classes.len());
         let moves: Vec<Block<f64>> =
             (0..model.to.len()).into_par_iter().with_min_len(CHUNK).map(|at| model.moved(at)).collect();
-        if model.all {
-            add_by_rows(self.problem.rows, self.values, &moves, &mut along);
-        } else {
-            add_columns(columns, &model.set, &moves, &mut along);
-        }
+        model.add_scores(&moves, &mut along);
         along
     }
 
     /// The weights after this share of the move. Weights that the full move takes to zero are exactly zero.
     fn moved(&self, point: &Point, model: &QuadraticModel<V>, alpha: f64) -> Vec<Block<f64>> {
         let mut weights = point.weights.clone();
-        for (at, &j) in model.set.iter().enumerate() {
-            let unit = model.units[at];
-            for block in 0..self.blocks {
-                let (from, to) = (&model.from[at * self.blocks + block], &model.to[at * self.blocks + block]);
-                let weights = &mut weights[j as usize * self.blocks + block];
-                for (weight, (from, to)) in weights.iter_mut().zip(from.iter().zip(to)) {
-                    *weight = unit * (from + alpha * (to - from));
-                }
-            }
+        let moved: Vec<Block<f64>> = (0..model.to.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|at| model.partly(at, alpha))
+            .collect();
+        for (&j, moved) in model.set.iter().zip(moved.chunks(self.blocks)) {
+            weights[j as usize * self.blocks..][..self.blocks].copy_from_slice(moved);
         }
         weights
     }

@@ -69,6 +69,8 @@ pub struct Problem<'a> {
 pub struct Solution {
     /// The weights and the bias of each class. Biases sum to zero over the classes that have rows.
     pub heads: Vec<Head>,
+    /// The objective F.
+    pub objective: f64,
     /// Why the solver stopped.
     pub stop: NewtonStop,
     /// Number of Newton steps.
@@ -208,7 +210,13 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
     ) -> Solution {
         if self.problem.classes.is_empty() || self.count == 0 {
             let heads = vec![Head::default(); self.count];
-            return Solution { heads, stop: NewtonStop::Gap, steps: 0, predicted_decrease: 0.0 };
+            return Solution {
+                heads,
+                objective: 0.0,
+                stop: NewtonStop::Gap,
+                steps: 0,
+                predicted_decrease: 0.0,
+            };
         }
         let mut point = self.null_point();
         let most = self.largest_violation(&point);

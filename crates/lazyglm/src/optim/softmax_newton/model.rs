@@ -11,7 +11,7 @@
 
 use super::SoftmaxNewton;
 use super::guard::{Curvature, Guard};
-use super::lanes::{Block, WIDE};
+use super::lanes::{Block, Number, WIDE, add_by_rows, add_columns};
 use super::point::{CHUNK, Point};
 use super::preconditioner::Gram;
 use super::sweep::Sweep;
@@ -94,12 +94,11 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
         let WorkingSet { set, classes, all, whole } = newton.working_set(point, most);
         let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
         let gather = |of: &[Block<f64>], factor: fn(f64) -> f64| -> Vec<Block<f64>> {
-            let one = |(at, &j): (usize, &u32)| {
-                let vector = &of[j as usize * blocks..][..blocks];
-                let factor = factor(units[at]);
-                vector.iter().map(move |block| block.map(|v| factor * v))
+            let one = |at: usize| {
+                let factor = factor(units[at / blocks]);
+                of[set[at / blocks] as usize * blocks + at % blocks].map(|v| factor * v)
             };
-            set.iter().enumerate().flat_map(one).collect()
+            (0..set.len() * blocks).into_par_iter().with_min_len(CHUNK).map(one).collect()
         };
         let from = gather(&point.weights, |unit| 1.0 / unit);
         let times_n = |(&j, unit): (&u32, &f64)| {
@@ -147,6 +146,30 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
     pub fn moved(&self, at: usize) -> Block<f64> {
         let unit = self.units[at / self.newton.blocks];
         std::array::from_fn(|l| unit * (self.to[at][l] - self.from[at][l]))
+    }
+
+    /// Adds the scores of some weights, a vector per feature of the set. Rows go through all of their non-zeros, on all
+    /// threads, unless the set has only a few of these.
+    pub(super) fn add_scores<T: Number>(&self, weights: &[Block<T>], out: &mut [Block<T>]) {
+        let SoftmaxNewton { problem, values, blocks, .. } = *self.newton;
+        let in_set: usize = self.set.iter().map(|&j| self.columns.count(j as usize)).sum();
+        if !self.columns.are_usual() || in_set < problem.rows.nonzeros() / 2 {
+            return add_columns(self.columns, &self.set, weights, out);
+        }
+        if self.all {
+            return add_by_rows(problem.rows, values, weights, out);
+        }
+        let mut of_all = vec![[T::default(); WIDE]; problem.rows.columns() * blocks];
+        for (&j, weights) in self.set.iter().zip(weights.chunks(blocks)) {
+            of_all[j as usize * blocks..][..blocks].copy_from_slice(weights);
+        }
+        add_by_rows(problem.rows, values, &of_all, out);
+    }
+
+    /// A block of weights after a share of its change, in its original units.
+    pub fn partly(&self, at: usize, alpha: f64) -> Block<f64> {
+        let (unit, from, to) = (self.units[at / self.newton.blocks], &self.from[at], &self.to[at]);
+        std::array::from_fn(|l| unit * (from[l] + alpha * (to[l] - from[l])))
     }
 
     /// The features of the set with the largest sums of second derivatives, at most `most` of them.

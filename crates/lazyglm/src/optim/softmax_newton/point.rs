@@ -12,6 +12,7 @@ use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use crate::optim::newton::{NewtonStop, solve_by_cholesky};
 use crate::problem::heads::Head;
+use crate::problem::penalty::ElasticNet;
 use rayon::prelude::*;
 
 /// Number of rows per chunk. Sums run over chunks, so they do not depend on the number of threads.
@@ -41,7 +42,8 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             let bias = if self.problem.bias { point.biases[k] - sum / present } else { 0.0 };
             Head::of(weights, bias)
         };
-        Solution { heads: (0..self.count).map(head).collect(), stop, steps, predicted_decrease: decrease }
+        let (heads, objective) = ((0..self.count).map(head).collect(), point.value / self.n);
+        Solution { heads, objective, stop, steps, predicted_decrease: decrease }
     }
 
     /// The weighted loss at some scores. Writes the residuals.
@@ -68,12 +70,18 @@ impl<V: Value> SoftmaxNewton<'_, V> {
 
     /// The penalty n·R(W).
     pub(super) fn penalty(&self, weights: &[Block<f64>]) -> f64 {
-        let value = |(j, vector): (usize, &[Block<f64>])| {
-            let penalty = self.problem.weighted_penalty.at(j);
-            let one = |w: &f64| if *w == 0.0 { 0.0 } else { penalty.l1 * w.abs() + 0.5 * penalty.l2 * w * w };
+        let of_feature = |(j, vector): (usize, &[Block<f64>])| {
+            let ElasticNet { l1, l2 } = self.problem.weighted_penalty.at(j);
+            let one = |w: &f64| if *w == 0.0 { 0.0 } else { l1 * w.abs() + 0.5 * l2 * w * w };
             vector.as_flattened().iter().map(one).sum::<f64>()
         };
-        self.n * (0.0 + weights.chunks(self.blocks).enumerate().map(value).sum::<f64>())
+        let chunks = weights.par_chunks(CHUNK * self.blocks).enumerate();
+        let of_chunk = |(chunk, weights): (usize, &[Block<f64>])| {
+            let features = weights.chunks(self.blocks).enumerate();
+            features.map(|(at, vector)| of_feature((chunk * CHUNK + at, vector))).sum::<f64>()
+        };
+        let chunks: Vec<f64> = chunks.map(of_chunk).collect();
+        self.n * (0.0 + chunks.iter().sum::<f64>())
     }
 
     /// The point at some weights and biases, with the biases moved to their best.
