@@ -63,6 +63,8 @@ pub(super) struct Minimum {
     pub steps: usize,
     /// The largest predicted decrease of the last step of a head, relative to its F.
     pub predicted_decrease: f64,
+    /// F of a softmax.
+    pub objective: Option<f64>,
     /// A lower bound on F of one model, if the solver found one.
     pub dual: Option<f64>,
     /// The certificate, if the solver left what it takes.
@@ -288,7 +290,8 @@ impl Minimiser {
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
         let (views, start) = (&self.softmax_views, start.as_deref());
         let found = softmax_newton::solve_on(views, &problem, start, &options, solve.bounds, watch);
-        Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
+        let objective = Some(found.objective);
+        Minimum { objective, ..Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease) }
     }
 }
 
@@ -331,6 +334,7 @@ impl State for Minimum {
         self.diverged.fields(fields);
         self.steps.fields(fields);
         self.predicted_decrease.fields(fields);
+        self.objective.fields(fields);
         self.dual.fields(fields);
         self.certificate.fields(fields);
     }
@@ -356,8 +360,8 @@ impl Minimum {
             NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
-        let (dual, certificate, untouched) = (None, None, 0);
-        Minimum { heads, stop, diverged, steps, predicted_decrease, dual, certificate, untouched }
+        let (objective, dual, certificate, untouched) = (None, None, None, 0);
+        Minimum { heads, stop, diverged, steps, predicted_decrease, objective, dual, certificate, untouched }
     }
 
     /// No heads, at their optimum.
@@ -376,6 +380,7 @@ impl Minimum {
             diverged: self.diverged || other.diverged,
             steps: self.steps.max(other.steps),
             predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
+            objective: None,
             dual: None,
             certificate: None,
             untouched: self.untouched + other.untouched,

@@ -13,8 +13,11 @@
 //! FTRL-Proximal are trained on all rows only if they are not far behind on the sample.
 
 mod place;
+mod race;
 mod ray;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use super::fold::{Fold, digits, null};
 use super::ftrl_candidate::{self, FtrlCandidate};
@@ -22,7 +25,7 @@ use super::progress::{Progress, Stage};
 use super::told::told;
 use crate::eval::objective::{NullHeads, NullModel};
 use crate::model::report::Tried;
-use crate::problem::heads::Head;
+use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Admits;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Settings, Start};
@@ -30,6 +33,7 @@ use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
 use crate::util::error::{Kind, Result};
 use place::Place;
+pub(super) use race::lowest_loss;
 use ray::{Lead, Looked, Walk, penalty};
 use split::Split;
 use std::collections::{BTreeMap, HashMap};
@@ -123,31 +127,6 @@ fn choose_on(
     )
 }
 
-/// The lowest held-out loss on the middle ray, for two tasks with the same rows and other values. `None` if either has
-/// nothing to search.
-pub(super) fn lowest_loss(
-    tasks: [&Task; 2],
-    settings: &Settings,
-    watch: &mut (dyn FnMut(&Progress) + Send),
-) -> Option<[f64; 2]> {
-    let lowest = |task: &Task, tell: &(dyn Fn(Tried) + Sync)| {
-        let null = null(task, settings.bias);
-        let units = units_of(task, &null)?;
-        let mut folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
-        folds.iter_mut().for_each(|fold| fold.purpose = "tf-idf");
-        folds.truncate(2); // the same rows in both tasks: the difference is known better than either loss
-        let search = Search { task, settings, units, null: &null, tell };
-        let mut walk = search.walk(&folds, 0, None);
-        let best = (!folds.is_empty()).then(|| walk.descend())?;
-        let best = walk.climb(best, [-1, 1]);
-        Some(walk.loss(best))
-    };
-    let both =
-        |tell: &(dyn Fn(Tried) + Sync)| rayon::join(|| lowest(tasks[0], tell), || lowest(tasks[1], tell));
-    let (first, second) = told(both, &mut progress_of(watch));
-    Some([first?, second?]).filter(|_| !settings.interrupted())
-}
-
 /// The units of the penalties, unless the null model has no gradient or an infinite objective.
 pub(super) fn units_of(task: &Task, null: &NullHeads) -> Option<ElasticNet> {
     let units = ElasticNet { l1: null.l1_max, l2: null.squares / (null.baseline - least_loss(task)) };
@@ -208,8 +187,11 @@ impl Search<'_> {
             || middle.loss(FIRST),
             || with_ftrl.then(|| ftrl_candidate::rate(&folds[0], units, settings)).flatten(),
         );
+        // Solves of a softmax use one thread for half of their time: another ray can use the other one.
+        let abreast = folds.len() == 1
+            && self.task.targets.heads().is_some_and(|heads| heads.kind == HeadKind::Softmax);
         let (mut found, ftrl) = rayon::join(
-            || walk_all(middle),
+            || if abreast { walk_abreast(middle) } else { walk_all(middle) },
             || eta.and_then(|eta| ftrl_candidate::best(&folds, eta, units, settings, tell)),
         );
         let mut ftrl = ftrl.map(|(best, tried)| found.add_ftrl(best, tried));
@@ -296,6 +278,23 @@ fn walk_all(mut middle: Walk) -> Found {
     let (_, near) = rayon::join(|| first.loss(best), || second.climb(best, [-1, 1]));
     first.rival = second.lowest();
     let mut third = second.turn(3);
+    rayon::join(|| first.climb(best, [-1, 1]), || third.climb(near, [-1, 1]));
+    let mut found = Found::default();
+    [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));
+    found
+}
+
+/// Like `walk_all`, with the middle ray and the one with mostly ℓ₂ at the same time, from strong penalties on.
+fn walk_abreast(mut middle: Walk) -> Found {
+    let mut second = middle.turn(2);
+    let down = |walk: &mut Walk| {
+        let best = walk.descend();
+        walk.climb(best, [-1, 1])
+    };
+    let (best, near) = rayon::join(|| down(&mut middle), || down(&mut second));
+    let (mut first, mut third) = (middle.turn(1), second.turn(3));
+    let lowest = middle.lowest().min(second.lowest());
+    (first.rival, third.rival) = (lowest, lowest);
     rayon::join(|| first.climb(best, [-1, 1]), || third.climb(near, [-1, 1]));
     let mut found = Found::default();
     [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));

@@ -16,6 +16,11 @@ use crate::util::state::Fields;
 
 /// Tolerance of the solves that compare penalties.
 const TOLERANCE: f64 = 5e-3;
+/// With many weak weights, F is far below the held-out loss, which is what is compared. Then the tolerance is relative to this
+/// share of the held-out loss,
+const SHARE: f64 = 0.2;
+/// and at most so many times larger.
+const LOOSER: f64 = 10.0;
 /// Work limit of a solve that compares penalties, in operations per non-zero of its rows,
 const WORK: usize = 400;
 /// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
@@ -27,8 +32,9 @@ pub(super) struct Place {
     /// The heads, unless no solve was made, or the checkpoint has them.
     pub heads: Option<Vec<Head>>,
     chain: Chain,
-    kept: Option<Key>, // of the last look, if the checkpoint has its record
-    branched: bool,    // whether other walks go on from the same place
+    kept: Option<Key>,   // of the last look, if the checkpoint has its record
+    branched: bool,      // whether other walks go on from the same place
+    looser: Option<f64>, // factor of the tolerance for a softmax, from the last look
 }
 
 impl Place {
@@ -72,7 +78,7 @@ impl Place {
             weighted_penalty: WeightedPenalty { penalty, ..settings.weighted_penalty() },
             bias: settings.bias,
             start: self.heads.as_deref(),
-            tolerance: TOLERANCE,
+            tolerance: TOLERANCE * self.looser.unwrap_or(1.0),
             bounds: Bounds {
                 work,
                 least_steps: 1,
@@ -94,6 +100,8 @@ impl Place {
             checkpoint.replace(&mut [record, heads], &minimiser.keys_of_heads(learnt, &solve));
             (self.kept, self.branched) = (Some(key), false);
         }
+        self.looser = found.objective.map(|objective| (SHARE * held.loss() / objective).clamp(1.0, LOOSER));
+        self.looser = self.looser.filter(|factor| factor.is_finite());
         self.heads = Some(found.heads);
         (held, nonzeros)
     }
@@ -146,4 +154,25 @@ pub(super) fn drop_heads(looks: impl Iterator<Item = Key>, settings: &Settings) 
 /// The key of the heads after a look.
 fn heads_of(look: Key) -> Key {
     look.and_bytes(b"heads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::penalty_search::tests::documents;
+
+    #[test]
+    fn the_tolerance_is_relative_to_the_held_out_loss_where_that_is_far_above_the_objective() {
+        let task = documents(400, 0.6);
+        let order: Vec<usize> = (0..400).collect();
+        let fold = Fold::new(&task, &order, 0..80, 400, true).unwrap();
+        let after = |l: f64| {
+            let mut place = Place::default();
+            let (held, _) = place.look(&fold, ElasticNet { l1: l, l2: l }, &Settings::default());
+            (place.looser.unwrap(), held.loss())
+        };
+        let ((strong, _), (weak, held)) = (after(1e-2), after(1e-6));
+        assert_eq!(strong, 1.0);
+        assert!(weak > 1.5 && weak <= LOOSER, "{weak}, held out {held}");
+    }
 }

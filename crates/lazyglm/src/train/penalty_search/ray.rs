@@ -161,22 +161,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes down the ray by half decades until the loss has risen twice, or clearly, or a little but significantly; returns the best
-    /// point. The weaker a penalty, the longer its solve, so the walk ends soon after the best point.
+    /// Goes down the ray to its end; returns the best point.
     pub fn descend(&mut self) -> i32 {
-        let (mut best, mut k) = (FIRST, FIRST);
-        while k <= LAST && k <= best + 2 {
-            if self.loss(k) < self.loss(best) {
-                best = k;
-            }
-            let behind = self.looked.get(&k).is_some_and(|looked| looked.behind);
-            let least = if behind { 3.0 * SLACK } else { CLEARLY };
-            if self.loss(k) > raised(self.loss(best), least) {
-                break;
-            }
-            k += 1;
-        }
-        best
+        let mut descent = Descent::default();
+        while descent.step(self) {}
+        descent.best
     }
 
     /// Goes from k by half decades while the loss falls, unless it is far behind another ray; returns the best point.
@@ -188,5 +177,49 @@ impl<'a> Walk<'a> {
             }
         }
         best
+    }
+}
+
+/// The way down a ray by half decades, until the loss has risen twice, or clearly, or a little but significantly. The weaker a
+/// penalty, the longer its solve, so the way ends soon after the best point.
+pub(super) struct Descent {
+    /// The best point so far.
+    pub best: i32,
+    next: i32,
+    ended: bool,
+}
+
+impl Default for Descent {
+    fn default() -> Descent {
+        Descent { best: FIRST, next: FIRST, ended: false }
+    }
+}
+
+impl Descent {
+    /// Tries the next point, unless the way has ended. Returns whether it goes on.
+    pub fn step(&mut self, walk: &mut Walk) -> bool {
+        if self.ended {
+            return false;
+        }
+        let k = self.next;
+        if walk.loss(k) < walk.loss(self.best) {
+            self.best = k;
+        }
+        let behind = walk.looked.get(&k).is_some_and(|looked| looked.behind);
+        let least = if behind { 3.0 * SLACK } else { CLEARLY };
+        self.next = k + 1;
+        self.ended = walk.loss(k) > raised(walk.loss(self.best), least)
+            || self.next > LAST
+            || self.next > self.best + 2;
+        !self.ended
+    }
+
+    /// Ends the way if the loss would stay above that of another ray's best, should it fall twice as far as in the last step.
+    pub fn end_if_beaten(&mut self, walk: &mut Walk, rival: f64) -> bool {
+        let [last, before] =
+            [self.next - 1, self.next - 2].map(|k| walk.looked.get(&k).map(|at| at.held.loss()));
+        let beaten = matches!((last, before), (Some(last), Some(before)) if last - 2.0 * (before - last).max(0.0) > rival);
+        self.ended |= beaten;
+        beaten
     }
 }
