@@ -137,13 +137,6 @@ pub(crate) fn certify_known(
     if loss.has_kinks() || !balanced {
         return None;
     }
-    let one = |i: usize| ScoredRow {
-        score: scores[i],
-        target: examples.targets[i],
-        weight: examples.weight(i),
-        offset: examples.offset(i),
-    };
-    let kept: Vec<ScoredRow> = (0..examples.len()).map(one).collect();
     let gradient: Vec<f64> = gradient.iter().map(|g| g / n).collect();
     let optimal = |j: &usize| weights[*j] == 0.0 && gradient[*j].abs() <= weighted_penalty.at(*j).l1;
     let violation = |j: usize| (weighted_penalty.violation(j, weights[j], gradient[j]), Worst::Column(j));
@@ -158,13 +151,8 @@ pub(crate) fn certify_known(
     // Not ωℓ′/ω: rounding must not leave the domain of the conjugate.
     let slopes =
         if examples.weights.is_some() { slopes_at(scores, examples.targets, loss) } else { slopes.to_vec() };
-    Some(certificate.with_dual(Dual {
-        kept: &kept,
-        slopes: &slopes,
-        gradient: &gradient,
-        loss,
-        weighted_penalty,
-    }))
+    let (slopes, gradient) = (&slopes[..], &gradient[..]);
+    Some(certificate.with_dual(Dual { examples, slopes, gradient, loss, weighted_penalty }))
 }
 
 /// The loss derivative of each row at its score.
@@ -229,7 +217,7 @@ pub(crate) struct ScoredRow {
 
 /// The dual bound of the corrected derivatives.
 pub(crate) struct Dual<'a> {
-    pub kept: &'a [ScoredRow],
+    pub examples: Examples<'a>,
     pub slopes: &'a [f64],
     pub gradient: &'a [f64],
     pub loss: &'a dyn Loss,
@@ -239,30 +227,30 @@ pub(crate) struct Dual<'a> {
 impl Dual<'_> {
     /// The sum of ω(ℓ*(θu) − θu·o) over the rows, for a share θ of their derivatives u, and the sum of magnitudes.
     fn conjugates(&self, share: f64) -> [f64; 2] {
-        let one = |(kept, slopes): (&[ScoredRow], &[f64])| {
-            let [mut shrunk, mut targets, mut conjugates] = [[0.0; BLOCK]; 3];
+        let examples = self.examples;
+        let one = |(chunk, slopes): (usize, &[f64])| {
+            let [mut shrunk, mut conjugates] = [[0.0; BLOCK]; 2];
             let (mut sum, mut size) = (0.0, 0.0);
-            for (kept, slopes) in kept.chunks(BLOCK).zip(slopes.chunks(BLOCK)) {
-                for (k, (row, slope)) in kept.iter().zip(slopes).enumerate() {
-                    (shrunk[k], targets[k]) = (share * slope, row.target);
-                }
-                let n = kept.len();
-                self.loss.conjugate_of_rows(&shrunk[..n], &targets[..n], &mut conjugates[..n]);
-                for ((row, slope), conjugate) in kept.iter().zip(&shrunk).zip(&conjugates) {
-                    let term = row.weight * (conjugate - slope * row.offset);
+            for (first, slopes) in (chunk * CHUNK..).step_by(BLOCK).zip(slopes.chunks(BLOCK)) {
+                let rows = first..first + slopes.len();
+                let (shrunk, conjugates) = (&mut shrunk[..rows.len()], &mut conjugates[..rows.len()]);
+                shrunk.iter_mut().zip(slopes).for_each(|(shrunk, slope)| *shrunk = share * slope);
+                self.loss.conjugate_of_rows(shrunk, &examples.targets[rows.clone()], conjugates);
+                for ((i, slope), conjugate) in rows.zip(shrunk).zip(conjugates) {
+                    let term = examples.weight(i) * (*conjugate - *slope * examples.offset(i));
                     (sum, size) = (sum + term, size + term.abs());
                 }
             }
             [sum, size]
         };
-        let chunks = self.kept.par_chunks(CHUNK).zip(self.slopes.par_chunks(CHUNK));
+        let chunks = self.slopes.par_chunks(CHUNK).enumerate();
         let sums: Vec<[f64; 2]> = chunks.map(one).collect();
         sums.iter().fold([0.0; 2], |all, one| [all[0] + one[0], all[1] + one[1]])
     }
 
     /// D of the derivatives times `share`, and the magnitude of its terms.
     fn at(&self, share: f64) -> (f64, f64) {
-        let [of_rows, size] = self.conjugates(share).map(|sum| sum / self.kept.len() as f64);
+        let [of_rows, size] = self.conjugates(share).map(|sum| sum / self.slopes.len() as f64);
         let (penalty, gradient) = (self.weighted_penalty, self.gradient);
         let of_weights = match () {
             () if penalty.penalty.l2 == 0.0 && !penalty.is_bounded() => 0.0,

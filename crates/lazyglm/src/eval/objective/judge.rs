@@ -76,7 +76,7 @@ impl Judge<'_> {
             None => self.all_gradients::<4>(&kept, &slopes),
         };
         let bound = |slopes: &[f64], gradient: &[f64]| {
-            let dual = Dual { kept: &kept, slopes, gradient, loss, weighted_penalty };
+            let dual = Dual { examples, slopes, gradient, loss, weighted_penalty };
             certificate(&evaluation, worst).with_dual(dual)
         };
         let plain = bound(&slopes, &gradient);
