@@ -121,9 +121,10 @@ fn heads_that_do_not_fit_together_are_trained_one_group_after_another_with_the_s
 }
 
 #[test]
-fn the_certificate_of_independent_heads_on_disk_holds() {
+fn the_certificate_of_heads_on_disk_holds() {
     let (classes, sets) = (file("proof-classes", 2000, 100, class), file("proof-labels", 2000, 100, labels));
-    for (path, kind) in [(&classes, HeadKind::Ovr), (&sets, HeadKind::Labels)] {
+    for (path, kind) in [(&classes, HeadKind::Ovr), (&classes, HeadKind::Softmax), (&sets, HeadKind::Labels)]
+    {
         let settings =
             Settings { penalty: ElasticNet { l1: 1e-2, l2: 1e-2 }, ..settings(Precision::F64, None) };
         let options = WindowsOptions { memory: 64 << 20, heads: Some(kind), ..Default::default() };

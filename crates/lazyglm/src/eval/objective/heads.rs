@@ -14,9 +14,8 @@ use crate::data::rows::{RowsRef, SideBySide};
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
-use crate::problem::source::{Pooled, Source};
+use crate::problem::source::Pooled;
 use crate::problem::task::{HeadTargets, Sets, Task};
-use crate::util::error::Result;
 use crate::util::number::larger_or_nan;
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -71,36 +70,6 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
     evaluations
 }
 
-/// Like [`of_heads`], for the classes of a softmax on rows that are not in memory: `like` has everything but the rows, and
-/// `shares` are the weighted shares of the rows of each class. It takes a pass for each `at_once` groups.
-pub(crate) fn of_softmax_on(
-    source: &dyn Source,
-    columns: usize,
-    like: &HeadsEvaluation,
-    shares: &[f64],
-    heads: &[Head],
-) -> Result<Vec<super::Evaluation>> {
-    let (groups, at_once) = (heads.len().div_ceil(WIDE), like.at_once.max(1));
-    let (mut total, mut evaluations) = (vec![0.0; columns], Vec::with_capacity(heads.len()));
-    for start in (0..groups).step_by(at_once) {
-        let some = start..(start + at_once).min(groups);
-        let mut some: Vec<Group> = some.map(|group| Group::new(heads, group, columns)).collect();
-        source.pass(&mut |batch| {
-            let Some(sets) = batch.sets() else { return Ok(()) };
-            let what = HeadsEvaluation { rows: batch.rows, weights: batch.weights, sets, ..*like };
-            let log_sums = what.log_sums(heads);
-            some.par_iter_mut().for_each(|group| group.see(&what, Some(&log_sums)));
-            if start == 0 {
-                what.add_to(&mut total);
-            }
-            Ok(())
-        })?;
-        let nulls = Nulls { what: like, rows: source.rows(), total: &total, shares };
-        evaluations.extend(some.iter().flat_map(|group| group.evaluations(&nulls)));
-    }
-    Ok(evaluations)
-}
-
 impl<'a> HeadsEvaluation<'a> {
     /// The evaluation of the heads of a task; `None` for a task of one model.
     pub(crate) fn of(
@@ -127,7 +96,7 @@ impl<'a> HeadsEvaluation<'a> {
     }
 
     /// Adds the weighted sum of all rows.
-    fn add_to(&self, total: &mut [f64]) {
+    pub(super) fn add_to(&self, total: &mut [f64]) {
         for i in 0..self.sets.len() {
             let weight = self.weight(i);
             self.rows.for_each(i, |j, x| total[j] += weight * x);
@@ -156,7 +125,7 @@ impl<'a> HeadsEvaluation<'a> {
         }
     }
 
-    fn weight(&self, i: usize) -> f64 {
+    pub(super) fn weight(&self, i: usize) -> f64 {
         self.weights.map_or(1.0, |w| w[i])
     }
 
@@ -174,7 +143,7 @@ impl<'a> HeadsEvaluation<'a> {
 
     /// ln Σ e^s per row, one group of heads after another: the largest score so far, and the sum of e^(s −
     /// largest).
-    fn log_sums(&self, heads: &[Head]) -> Vec<f64> {
+    pub(super) fn log_sums(&self, heads: &[Head]) -> Vec<f64> {
         let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.sets.len()];
         for some in heads.chunks(WIDE) {
             let weights = side_by_side(some, self.rows.columns());
@@ -244,7 +213,7 @@ pub(crate) fn side_by_side<const N: usize>(heads: &[Head], columns: usize) -> Si
 }
 
 /// The scores of the rows from `first` on.
-fn scores_of(rows: RowsRef, first: usize, weights: &[Wide], heads: &[Head], scores: &mut [Wide]) {
+pub(super) fn scores_of(rows: RowsRef, first: usize, weights: &[Wide], heads: &[Head], scores: &mut [Wide]) {
     rows.gather(first, weights, scores);
     for scores in scores {
         heads.iter().zip(scores).for_each(|(head, score)| *score += head.bias);
@@ -252,11 +221,11 @@ fn scores_of(rows: RowsRef, first: usize, weights: &[Wide], heads: &[Head], scor
 }
 
 /// The null models of all heads on all rows.
-struct Nulls<'a> {
-    what: &'a HeadsEvaluation<'a>,
-    rows: usize,
-    total: &'a [f64],  // the weighted sum of all rows
-    shares: &'a [f64], // weighted share of rows, for every head
+pub(super) struct Nulls<'a> {
+    pub what: &'a HeadsEvaluation<'a>,
+    pub rows: usize,
+    pub total: &'a [f64],  // the weighted sum of all rows
+    pub shares: &'a [f64], // weighted share of rows, for every head
 }
 
 impl Nulls<'_> {
@@ -280,19 +249,19 @@ impl Nulls<'_> {
 }
 
 /// Sums over rows for up to eight heads.
-struct Group<'a> {
+pub(super) struct Group<'a> {
     first: usize,
-    heads: &'a [Head],
-    weights: SideBySide<WIDE>,
-    gradient: SideBySide<WIDE>,
-    own: SideBySide<WIDE>, // of the rows with the head
+    pub heads: &'a [Head],
+    pub weights: SideBySide<WIDE>,
+    pub gradient: SideBySide<WIDE>,
+    pub own: SideBySide<WIDE>, // of the rows with the head
     losses: Wide,
-    slopes: Wide,
+    pub slopes: Wide,
 }
 
 impl<'a> Group<'a> {
     /// The group with this number, before any row.
-    fn new(heads: &'a [Head], group: usize, columns: usize) -> Group<'a> {
+    pub fn new(heads: &'a [Head], group: usize, columns: usize) -> Group<'a> {
         let first = group * WIDE;
         let heads = &heads[first..heads.len().min(first + WIDE)];
         let weights = side_by_side(heads, columns);
@@ -301,7 +270,7 @@ impl<'a> Group<'a> {
     }
 
     /// Adds the rows of `what`, whose ln Σ e^s are `log_sums` if heads are those of a softmax.
-    fn see(&mut self, what: &HeadsEvaluation, log_sums: Option<&[f64]>) {
+    pub fn see(&mut self, what: &HeadsEvaluation, log_sums: Option<&[f64]>) {
         let count = self.heads.len();
         for first in (0..what.sets.len()).step_by(BLOCK) {
             let rows = first..(first + BLOCK).min(what.sets.len());
@@ -353,7 +322,7 @@ impl<'a> Group<'a> {
     }
 
     /// The evaluations of the heads, after all rows.
-    fn evaluations(&self, nulls: &Nulls) -> Vec<super::Evaluation> {
+    pub fn evaluations(&self, nulls: &Nulls) -> Vec<super::Evaluation> {
         (0..self.heads.len()).map(|l| self.evaluation(l, nulls)).collect()
     }
 

@@ -25,6 +25,7 @@ mod judge;
 mod near_kinks;
 mod null_model;
 mod softmax_gap;
+mod softmax_on_disk;
 mod streamed_gap;
 
 pub(crate) use evaluator::Evaluator;
@@ -32,12 +33,13 @@ use evaluator::{judge_rows, larger};
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Known, ScoredRow, certify_known, certify_with};
 pub use heads::{HeadsEvaluation, of_heads};
-pub(crate) use heads::{NullHeads, of_softmax_on, side_by_side};
+pub(crate) use heads::{NullHeads, side_by_side};
 pub(crate) use heads_gap::{certify_each_head, certify_heads, certify_heads_while};
 pub(crate) use heads_on_disk::IndependentHeads;
 pub(crate) use judge::Judge;
 pub(crate) use null_model::{NullFigures, NullModel, null_head, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};
+pub(crate) use softmax_on_disk::of_softmax_on;
 pub(crate) use streamed_gap::{StreamedDual, StreamedGap};
 
 use crate::data::rows::Examples;

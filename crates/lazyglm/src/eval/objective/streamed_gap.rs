@@ -26,9 +26,9 @@ use rayon::prelude::*;
 
 /// The shares θ at which conjugates are summed, from 1 to 0. They are close together near 1, where the best share is near the
 /// optimum.
-const SHARES: [f64; 6] = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0];
+pub(super) const SHARES: [f64; 6] = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0];
 /// Number of shares.
-const COUNT: usize = SHARES.len();
+pub(super) const COUNT: usize = SHARES.len();
 /// Number of rows whose conjugates are computed together.
 const BLOCK: usize = 128;
 /// Number of sums: loss, its derivative; per sign, Σ|ωu| and the conjugates; the magnitude of the conjugates, and Σωℓ″.
@@ -193,7 +193,7 @@ impl SignSums {
 }
 
 /// An upper bound on a convex function of the share, given its values at `SHARES`.
-fn chord(values: &[f64; COUNT], share: f64) -> f64 {
+pub(super) fn chord(values: &[f64; COUNT], share: f64) -> f64 {
     let k = SHARES.iter().position(|at| share >= *at).unwrap_or(COUNT - 1);
     if k == 0 || SHARES[k] == share {
         return values[k];

@@ -258,7 +258,7 @@ impl OnDisk<'_> {
         objective::null_head(self.sums.weights[head], rows, &**self.problem.loss(), settings.bias)
     }
 
-    /// The evaluation of the heads on all rows. A softmax has no certificate: it would need the probabilities of all rows.
+    /// The evaluation of the heads on all rows. A softmax has a certificate if the sums of all its classes fit into memory at once.
     fn evaluate(&self, settings: &Settings, heads: &[Head]) -> Result<Found> {
         let (problem, room, counts) = (self.problem, self.problem.spare_memory(), self.sums.rows.clone());
         let (columns, loss) = (problem.features().columns(), &**problem.loss());
@@ -278,8 +278,9 @@ impl OnDisk<'_> {
                 with_bias,
                 at_once,
             };
-            let verdicts = objective::of_softmax_on(problem, columns, &like, &shares, heads)?;
-            return Ok(Found { verdicts, proof: None, counts });
+            let (verdicts, proof) =
+                objective::of_softmax_on(problem, columns, &like, &shares, heads, settings.certificate)?;
+            return Ok(Found { verdicts, proof, counts });
         }
         let at_once = (room / IndependentHeads::bytes(columns).max(1)).max(1);
         let nonzeros = problem.nonzeros();
