@@ -2,8 +2,8 @@
 //!
 //! The elastic net penalises every weight alike. Early-stopped steps with a learning rate per weight give rare features more
 //! influence, which often predicts text better. The search starts at the rate that the learning-rate search finds, and halves
-//! it while that clearly lowers the loss: a higher rate needs fewer epochs. On few rows, it doubles the rate in the same way. At that
-//! rate it takes the best of three penalties. A run stops once an epoch lowers the held-out loss by little. The final model averages runs in several row orders: on few
+//! it while that clearly lowers the loss: a higher rate needs fewer epochs. At that rate it takes the best of three penalties.
+//! A run stops once an epoch lowers the held-out loss by little. The final model averages runs in several row orders: on few
 //! rows, a single run depends on which rows came last. On few rows, the average is also what chooses the penalty.
 
 use super::fold::{Fold, digits};
@@ -24,9 +24,7 @@ use std::time::Instant;
 pub(super) const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
 /// The learning rates, as multiples of the rate that the search finds.
 const RATES: [f64; 3] = [1.0, 0.5, 0.25];
-/// The same upwards, for few rows, whose rate the search knows less well: one epoch on them is short.
-const HIGHER_RATES: [f64; 2] = [2.0, 4.0];
-/// Relative decrease of the held-out loss that is worth half the rate, or twice the rate.
+/// Relative decrease of the held-out loss that is worth half the rate.
 const RATE_SLACK: f64 = 3e-3;
 /// The largest number of epochs, the relative decrease of the held-out loss that is a gain, and the number of epochs without a
 /// gain that ends a run.
@@ -109,21 +107,14 @@ pub(super) fn best(
         losses.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| k)
     };
     let (mut all, mut rate, mut enough) = (Vec::new(), RATES[0], f64::INFINITY);
-    let mut walk = |rates: &[f64], rate: &mut f64| {
-        for &next in rates {
-            let tried = run(vec![like(SHARES[1], next)], 1)?;
-            let loss = tried[0].0.held.loss();
-            all.extend(tried);
-            if loss >= enough {
-                break;
-            }
-            (*rate, enough) = (next, raised(loss, -RATE_SLACK));
+    for lower in RATES {
+        let next = run(vec![like(SHARES[1], lower)], 1)?;
+        let loss = next[0].0.held.loss();
+        all.extend(next);
+        if loss >= enough {
+            break;
         }
-        Some(())
-    };
-    walk(&RATES, &mut rate)?;
-    if rate == RATES[0] && several > 1 {
-        walk(&HIGHER_RATES, &mut rate)?;
+        (rate, enough) = (lower, raised(loss, -RATE_SLACK));
     }
     let shares: &[f64] = if several > 1 { &SHARES } else { &[SHARES[0], SHARES[2]] };
     let penalties = run(shares.iter().map(|&share| like(share, rate)).collect(), several)?;

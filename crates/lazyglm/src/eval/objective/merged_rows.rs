@@ -77,7 +77,8 @@ impl ByColumn {
         for &i in &rows {
             let weight = what.weights.map_or(1.0, |weights| weights[i as usize]);
             what.rows.for_each(i as usize, |j, x| {
-                (ids.push(j as u32), values.push(x));
+                ids.push(j as u32);
+                values.push(x);
                 rest[j] -= weight * x;
             });
             offsets.push(ids.len());
@@ -86,7 +87,8 @@ impl ByColumn {
         }
         head.columns.iter().for_each(|&j| rest[j as usize] = 0.0); // but for rounding, it is
         for (j, sum) in (0..).zip(rest).filter(|(_, sum)| *sum != 0.0) {
-            (ids.push(j), values.push(sum / left));
+            ids.push(j);
+            values.push(sum / left);
         }
         offsets.push(ids.len());
         weights.push(left);
