@@ -157,9 +157,9 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto finds; DATA=DIR
 	$(BENCH_ENV)/bin/python -m bench.rates --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
 
-bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults, on made sets and those of DATA=DIR; SETS=a,b; long
+bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults, on made sets and those of DATA=DIR; SETS=a,b BEFORE=OLD/lazyglm; long
 	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(TARGET)/release/lazyglm" --made "$(TARGET)/bench-sets" $(if $(DATA),--data "$(DATA)") \
-		$(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
+		$(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide) $(if $(BEFORE),--before "$(BEFORE)")
 
 bench-default-time: build $(BENCH_ENV)/ready  ## seconds and held-out loss of no flags, by turns with VW's and scikit-learn's defaults; DATA=DIR SETS=a,b REPEATS=3 BEFORE=OLD/lazyglm
 	$(BENCH_ENV)/bin/python -m bench.default_time --binary "$(TARGET)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) \

@@ -1,11 +1,11 @@
 """How good a model is that nobody tuned: `lazyglm train DATA` with no flags, by held-out loss.
 
-    python -m bench.defaults --binary target/release/lazyglm [--data DIR] [--made FOLDER] [--sets a9a,w8a] [--wide]
+    python -m bench.defaults --binary target/release/lazyglm [--data DIR] [--made FOLDER] [--sets a9a,w8a] [--wide] [--before OLD/lazyglm]
 
 For every set of two classes or of numbers in DIR (X_train with X_test, X with X.t or X_test; otherwise every fifth row is held out), and for the made sets
-(bench/made_sets.py): the loss of no flags, the best of a wide grid over solvers, penalties, rates, epochs and, for counts, tf-idf, picked on the very rows it is
+(bench/made_sets.py, with rows of their own to judge on): the loss of no flags, the best of a wide grid over solvers, penalties, rates, epochs and, for counts, tf-idf, picked on the very rows it is
 judged on, and what Vowpal Wabbit and scikit-learn do at their defaults (svmlight only). `above` is how far no flags are from the best, and the last line says
-whether they meet the bar. No flags see nothing of the rows they are judged on. No clock decides anything here, so a busy machine changes nothing but the seconds.
+whether they meet the bar. With --before, an older program runs without flags, too, and `before` is its loss. No flags see nothing of the rows they are judged on. No clock decides anything here, so a busy machine changes nothing but the seconds.
 """
 
 from __future__ import annotations
@@ -51,6 +51,15 @@ def split(path: Path, held_out: str, folder: Path) -> tuple[Path, Path]:
         for number, line in enumerate(lines):
             (judge if number % 5 == 4 else learn).write(line)
     return parts[0], parts[1]
+
+
+def untuned(binary: Path, learn: Path, judge: Path, model: Path) -> tuple[dict, float, float] | None:
+    """The report of a run without flags, its seconds, and its loss on the rows to judge on; `None` for more than two classes."""
+    started = time.monotonic()
+    report = call(binary, "train", learn, "-o", model)
+    seconds = time.monotonic() - started
+    judged = report and not report.get("heads") and call(binary, "evaluate", model, judge)
+    return (report, seconds, judged["loss"]) if judged else None
 
 
 def grid(binary: Path, learn: Path, judge: Path, eta0: float, solvers: list[str], wide: bool) -> dict[str, tuple[float, str]]:
@@ -128,41 +137,49 @@ def main() -> None:
     parse.add_argument("--made", type=Path, help="a folder for the made sets")
     parse.add_argument("--sets", help="names, with commas")
     parse.add_argument("--wide", action="store_true", help="newton without l1 as well: slow on many features")
+    parse.add_argument("--before", type=Path, help="an older program, to compare with")
     args = parse.parse_args()
-    binary, above = args.binary.resolve(), []
+    binary, above, changes = args.binary.resolve(), [], []
     asked = args.sets.split(",") if args.sets else None
     named = subprocess.run([binary, "train", "--help"], capture_output=True, text=True).stdout
     solvers = [name for name in ("adagrad", "ftrl") if f"{name} " in named]
-    print(f"{'':<18} {'no flags':>9} {'non-zeros':>9} {'seconds':>8} {'best':>9} {'above':>8}   best of each solver; peers")
+    earlier = f" {'before':>11}" if args.before else ""
+    print(f"{'':<18} {'no flags':>11}{earlier} {'non-zeros':>9} {'seconds':>8} {'best':>11} {'above':>8}   best of each solver; peers")
     with tempfile.TemporaryDirectory() as folder:
         all_sets = list(sets(args.data)) if args.data else []
-        all_sets += [(path, "0.2") for path in made_sets.write_all(args.made)] if args.made else []
+        all_sets += [(path, str(judge)) for path, judge in made_sets.write_all(args.made)] if args.made else []
         for path, held_out in all_sets:
             if asked and path.stem not in asked:
                 continue
             learn, judge = split(path, held_out, Path(folder))
             model = Path(folder) / "model"
-            started = time.monotonic()
-            ours = call(binary, "train", learn, "-o", model)
-            seconds = time.monotonic() - started
-            judged = ours and not ours.get("heads") and call(binary, "evaluate", model, judge)
-            online = call(binary, "train", learn, "--validation", judge, "--solver", "sgd")
-            if not judged or online is None:
+            found = untuned(binary, learn, judge, model)
+            online = found and call(binary, "train", learn, "--validation", judge, "--solver", "sgd")
+            if not online:
                 print(f"{path.stem:<18} not of two classes or of numbers, or it cannot be read")
                 continue
+            ours, seconds, loss = found
+            before = args.before and untuned(args.before.resolve(), learn, judge, model)
+            if before:
+                changes.append(100 * (loss / before[2] - 1))
             best = grid(binary, learn, judge, online["eta0"], solvers, args.wide)
-            loss = judged["loss"]
             lowest = min(value for value, _ in best.values())
             above.append(100 * (loss / lowest - 1))
             other = peers(learn, judge) if path.suffix == ".svm" else {}
             words = "; ".join(f"{name} {value:.5f} ({where})" for name, (value, where) in best.items())
             words += "".join(f"; {name} {value:.5g}" for name, value in other.items())
-            print(f"{path.stem:<18} {loss:>9.5f} {ours['nonzeros']:>9} {seconds:>8.1f} {lowest:>9.5f} {above[-1]:>7.2f}%   {words}", flush=True)
+            earlier = f" {before[2]:>11.5f}" if before else ""
+            print(
+                f"{path.stem:<18} {loss:>11.5f}{earlier} {ours['nonzeros']:>9} {seconds:>8.1f} {lowest:>11.5f} {above[-1]:>7.2f}%   {words}",
+                flush=True,
+            )
     if above:
         middle, worst = statistics.median(above), max(above)
         verdict = "met" if middle <= MEDIAN and worst <= WORST else "missed"
         bar = f"the bar of {MEDIAN:g} % and {WORST:g} % is {verdict}"
         print(f"above the best, {len(above)} sets: median {middle:.2f} %, worst {worst:.2f} %; {bar}", file=sys.stdout)
+    if changes:
+        print(f"against before, {len(changes)} sets: median {statistics.median(changes):+.2f} %, worst {max(changes):+.2f} %")
 
 
 if __name__ == "__main__":

@@ -203,3 +203,25 @@ fn rows_on_disk_are_tried_as_tf_idf_too_and_predictions_take_raw_counts() {
         "held-out rows are scaled alike"
     );
 }
+
+#[test]
+fn numbers_in_units_far_apart_are_scaled_for_rows_on_disk_as_well() {
+    let mut dice = Dice(5);
+    let mut row = |_| {
+        let [a, b, c] = [(); 3].map(|()| dice.below(2001) as f64 / 1000.0 - 1.0);
+        let target = a + b - c + dice.below(2001) as f64 / 4000.0;
+        format!("{a},{:.0},{:.6},{target:.3}\n", 1e4 * b, 1e-3 * c)
+    };
+    let table = "a,b,c,target\n".to_string() + &(0..120_000).map(&mut row).collect::<String>();
+    let folder = Folder::with("units.csv", &table);
+    let run = folder.run("train units.csv -o m --memory 40M");
+    assert!(run.stderr.contains("do not fit into --memory"), "{}", run.stderr);
+    let told = "numbers are divided by their standard deviation: held-out loss";
+    assert!(run.stderr.contains(told) && run.stderr.contains("on a sample of"), "{}", run.stderr);
+    // The model takes rows as written, and all three columns tell the target.
+    let judged = folder.json("evaluate m units.csv --json");
+    assert!(figure(&judged["r2"]) > 0.95, "{judged}");
+    folder.ok("train units.csv -o plain --memory 40M --scale none");
+    let plain = folder.json("evaluate plain units.csv --json");
+    assert!(figure(&plain["r2"]) < 0.7, "the penalty keeps large values alone: {plain}");
+}

@@ -44,6 +44,11 @@ impl Chain {
         Chain { alone: true, ..Chain::default() }
     }
 
+    /// Whether no solve goes on from the place of this chain.
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// The key of the last solve, if there is a checkpoint.
     pub fn key(&self) -> Option<Key> {
         self.key

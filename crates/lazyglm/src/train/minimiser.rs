@@ -9,6 +9,7 @@
 //! All solves share one copy of the rows by column.
 
 use super::chain::{Chain, Chains, SolveUnit};
+use super::minimum::Minimum;
 use crate::data::rows::Examples;
 use crate::eval::objective::{Certificate, Known, certify_known, null_head};
 use crate::model::report::Stop;
@@ -19,7 +20,7 @@ use crate::problem::penalty::WeightedPenalty;
 use crate::problem::source::Source;
 use crate::problem::task::{HeadTargets, Task};
 use crate::util::checkpoint::{Checkpoint, Key};
-use crate::util::state::{Fields, State};
+use crate::util::state::Fields;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -51,35 +52,14 @@ pub(super) struct Solve<'a> {
 /// A callback after every Newton step, which returns false to stop.
 pub(super) type WatchOne<'w> = dyn FnMut(&NewtonProgress) -> bool + 'w;
 
-/// A minimiser of F.
-pub(super) struct Minimum {
-    /// The weights and the bias of each head; one head for one model.
-    pub heads: Vec<Head>,
-    /// Why the solver stopped; the worst reason of all heads.
-    pub stop: Stop,
-    /// Whether the objective of a head, or its quadratic model, was infinite or NaN.
-    pub diverged: bool,
-    /// The largest number of Newton steps of a head.
-    pub steps: usize,
-    /// The largest predicted decrease of the last step of a head, relative to its F.
-    pub predicted_decrease: f64,
-    /// F of a softmax.
-    pub objective: Option<f64>,
-    /// A lower bound on F of one model, if the solver found one.
-    pub dual: Option<f64>,
-    /// The certificate, if the solver left what it takes.
-    pub certificate: Option<Certificate>,
-    /// The number of heads with a bias alone, because the solve was interrupted before they began.
-    pub untouched: usize,
-}
-
 /// What the solves on the same rows share: a view by column, and the rows of each head.
 #[derive(Default)]
 pub(super) struct Minimiser {
     view: View,
     softmax_views: softmax_newton::Views,
     rows_of_heads: OnceLock<Vec<Vec<u32>>>,
-    key: OnceLock<Key>, // of the rows and the loss
+    total: OnceLock<Vec<f64>>, // the weighted sum of all rows
+    key: OnceLock<Key>,        // of the rows and the loss
 }
 
 impl Minimiser {
@@ -113,7 +93,11 @@ impl Minimiser {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            (k, self.head(k, examples, task, solve, chain, false, watch))
+            let found = self.head(k, examples, task, solve, chain, false, watch);
+            if chain.is_alone() {
+                chain.reached = None; // thousands of heads would keep numbers of all rows and columns
+            }
+            (k, found)
         };
         let mut solved: Vec<(usize, Minimum)> = order.into_par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
@@ -199,7 +183,11 @@ impl Minimiser {
             chain.restore(unit.checkpoint, examples);
         }
         let within = Solve { bounds: solve.bounds_of(unit), ..*solve };
-        let mut found = self.solve(k, examples, task, &within, &mut chain.reached, watch);
+        let mut found = match chain.is_alone() {
+            true => self.solve_rare(k, examples, task, &within, watch),
+            false => None,
+        }
+        .unwrap_or_else(|| self.solve(k, examples, task, &within, &mut chain.reached, watch));
         if let (true, Some(reached)) = (certified && !task.loss.has_kinks(), &chain.reached) {
             found.certificate = certificate(task, solve, reached);
         }
@@ -207,6 +195,30 @@ impl Minimiser {
             chain.record(unit, &mut found);
         }
         found
+    }
+
+    /// Minimises F of a head with few rows, and merges the rows without a weight. `None` for other heads.
+    fn solve_rare(
+        &self,
+        k: usize,
+        examples: Examples,
+        task: &Task,
+        solve: &Solve,
+        watch: &mut WatchOne,
+    ) -> Option<Minimum> {
+        let own = self.rows_of_heads.get()?.get(k)?;
+        let problem = solve.problem(examples, task);
+        if !newton::may_merge(&problem, own) {
+            return None;
+        }
+        let total = self.total.get_or_init(|| newton::total_of_rows(examples));
+        let start = solve.start_of(k, examples.rows.columns());
+        let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
+        let options = Options { tolerance: solve.tolerance, steps: STEPS };
+        let head = (own.as_slice(), total.as_slice());
+        let found = newton::solve_merged(&self.view, &problem, head, start, &options, solve.bounds, watch)?;
+        let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
+        Some(Minimum::of(heads, found.stop, found.steps, found.predicted_decrease))
     }
 
     fn solve(
@@ -218,9 +230,8 @@ impl Minimiser {
         reached: &mut Option<Reached>,
         watch: &mut WatchOne,
     ) -> Minimum {
-        let (weighted_penalty, columns) = (solve.weighted_penalty, examples.rows.columns());
-        let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
-        let start = solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(columns), head.bias));
+        let problem = solve.problem(examples, task);
+        let start = solve.start_of(k, examples.rows.columns());
         let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let kinks = task.loss.has_kinks();
         let steps = if kinks { STEPS_ON_KINKS } else { STEPS };
@@ -301,6 +312,19 @@ impl<'a> Solve<'a> {
         Bounds { unfinished: unit.map(|unit| unit.unfinished()), ..self.bounds }
     }
 
+    /// The problem on these rows.
+    fn problem<'p>(&self, examples: Examples<'p>, task: &'p Task) -> Problem<'p>
+    where
+        'a: 'p,
+    {
+        Problem { examples, loss: &*task.loss, weighted_penalty: self.weighted_penalty, bias: self.bias }
+    }
+
+    /// The weights and the bias from which a head starts.
+    fn start_of(&self, k: usize, columns: usize) -> Option<(Vec<f64>, f64)> {
+        self.start?.get(k).map(|head| (head.dense(columns), head.bias))
+    }
+
     /// Whether a minimum may be that of an interrupted solve.
     fn is_interrupted(&self, found: &Minimum) -> bool {
         let interrupted = self.bounds.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
@@ -327,19 +351,6 @@ fn not_begun(k: usize, rows: &[u32], task: &Task, solve: &Solve) -> Minimum {
     Minimum { untouched, ..Minimum::of(vec![head], NewtonStop::Interrupted, 0, f64::INFINITY) }
 }
 
-impl State for Minimum {
-    fn fields(&mut self, fields: &mut Fields) {
-        self.heads.fields(fields);
-        self.stop.fields(fields);
-        self.diverged.fields(fields);
-        self.steps.fields(fields);
-        self.predicted_decrease.fields(fields);
-        self.objective.fields(fields);
-        self.dual.fields(fields);
-        self.certificate.fields(fields);
-    }
-}
-
 /// The certificate of where a solve of one model ended, if the solver left what it takes. It needs no pass.
 fn certificate(task: &Task, solve: &Solve, reached: &Reached) -> Option<Certificate> {
     let (weights, bias) = reached.weights();
@@ -347,44 +358,4 @@ fn certificate(task: &Task, solve: &Solve, reached: &Reached) -> Option<Certific
     let known = Known { scores, slopes, gradient, loss: reached.loss() };
     let bias = solve.bias.then_some(bias);
     certify_known(task.examples(), &*task.loss, solve.weighted_penalty, weights, bias, known)
-}
-
-impl Minimum {
-    fn of(heads: Vec<Head>, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Minimum {
-        let (stop, diverged) = match stop {
-            NewtonStop::Gap => (Stop::Gap, false),
-            NewtonStop::PredictedDecrease => (Stop::PredictedDecrease, false),
-            NewtonStop::Precision => (Stop::Precision, false),
-            NewtonStop::Steps => (Stop::Steps, false),
-            NewtonStop::Interrupted => (Stop::Interrupted, false),
-            NewtonStop::NoMinimum => (Stop::NoMinimum, false),
-            NewtonStop::Diverged => (Stop::Steps, true),
-        };
-        let (objective, dual, certificate, untouched) = (None, None, None, 0);
-        Minimum { heads, stop, diverged, steps, predicted_decrease, objective, dual, certificate, untouched }
-    }
-
-    /// No heads, at their optimum.
-    pub fn nothing() -> Minimum {
-        Minimum::of(Vec::new(), NewtonStop::Gap, 0, 0.0)
-    }
-
-    /// The heads of two minimisers together.
-    fn and(mut self, other: Minimum) -> Minimum {
-        self.heads.extend(other.heads);
-        let order =
-            [Stop::Interrupted, Stop::NoMinimum, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
-        let stop = order.into_iter().find(|stop| [&self.stop, &other.stop].contains(&stop));
-        Minimum {
-            stop: stop.unwrap_or(Stop::Gap),
-            diverged: self.diverged || other.diverged,
-            steps: self.steps.max(other.steps),
-            predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
-            objective: None,
-            dual: None,
-            certificate: None,
-            untouched: self.untouched + other.untouched,
-            ..self
-        }
-    }
 }

@@ -20,6 +20,7 @@ mod holdout_score;
 mod job;
 mod limits;
 mod minimiser;
+mod minimum;
 mod newton;
 mod one_pass;
 mod out_of_core;
@@ -46,6 +47,6 @@ pub use progress::{Progress, Stage};
 pub use sgd::rate;
 pub use solvers::train;
 pub use tf_idf_choice::{
-    scaled_if_better, scaled_numbers_if_better, tf_idf_if_better, tf_idf_on_disk_if_better,
+    scaled_if_better, scaled_numbers_if_better, scaled_on_disk_if_better, tf_idf_if_better,
 };
 pub use told::apart;

@@ -3,7 +3,8 @@
 use super::evaluate::evaluate;
 use super::holdout::Fitted;
 use super::job::Job;
-use super::minimiser::{Minimiser, Minimum, STEPS, Solve};
+use super::minimiser::{Minimiser, STEPS, Solve};
+use super::minimum::Minimum;
 use super::progress::{Progress, Stage};
 use super::told::told;
 use crate::eval::objective;

@@ -129,8 +129,8 @@ pub fn scaled_if_better(
     }
 }
 
-/// Like [`tf_idf_if_better`] for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
-pub fn tf_idf_on_disk_if_better(
+/// Like [`scaled_if_better`] for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
+pub fn scaled_on_disk_if_better(
     windows: &mut Windows,
     held_out: &mut Option<Task>,
     settings: &Settings,
@@ -141,8 +141,16 @@ pub fn tf_idf_on_disk_if_better(
     }
     let job = Job { problem: windows, validation: None, settings, beside: None };
     let Some(sample) = sample_for_scales(&job)? else { return Ok(()) };
-    let Some((scaled, _)) = tf_idf_if_better(&sample, None, settings, watch)? else { return Ok(()) };
-    windows.scale_by_tf_idf()?;
+    let scaled = match tf_idf_if_better(&sample, None, settings, watch)? {
+        Some((scaled, _)) => {
+            windows.scale_by_tf_idf()?;
+            scaled
+        }
+        None => match scaled_numbers_if_better(&sample, None, settings, watch)? {
+            Some((scaled, _)) if windows.scale_numbers()? => scaled,
+            _ => return Ok(()),
+        },
+    };
     windows
         .notes
         .extend(scaled.notes.iter().map(|note| format!("{note}; on a sample of {} rows", sample.len())));

@@ -4,8 +4,8 @@ use crate::common::{log_uniform, rows};
 use lazyglm::objective::certify;
 use lazyglm::util::random::Random;
 use lazyglm::{
-    Dataset, ElasticNet, Examples, Features, HeadKind, Labels, Model, Settings, Solver, Start, Stop, Task,
-    Trained, WeightedPenalty, start_of, train,
+    Dataset, ElasticNet, Examples, Features, HeadKind, Labels, Model, Rows, Settings, Solver, Start, Stop,
+    Task, Trained, WeightedPenalty, start_of, train,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -115,4 +115,63 @@ fn a_start_that_fits_no_head_is_refused() {
     let settings = Settings { start, ..settings(&mut random, true) };
     let error = train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("start does not fit the 3 labels"), "{error}");
+}
+
+/// Rows of few of many columns, with rare labels that depend on a column of their own, and row weights of mean one.
+fn rare(random: &mut Random, n: usize, count: usize) -> (Task, Vec<f64>) {
+    let (columns, mut rows, mut labels) = (10 * count, Rows::new(), Labels::default());
+    for i in 0..n {
+        let mut own: Vec<u32> = (0..6).map(|_| random.below(columns as u64) as u32).collect();
+        own.sort_unstable();
+        own.dedup();
+        let row: Vec<(u32, f64)> = own.iter().map(|&j| (j, log_uniform(random, 0.3, 3.0))).collect();
+        rows.push(&row).unwrap();
+        let has = |k: &usize| i % n == *k || own.contains(&(*k as u32)) && i % 3 > 0;
+        let names: Vec<String> = (0..count).filter(has).map(|k| format!("l{k:02}")).collect();
+        labels.push(names.join(",").as_bytes()).unwrap();
+    }
+    let data = Dataset::made(rows, labels, Features::columns_from(0, columns));
+    let mut task = Task::builder(data).heads(HeadKind::Labels).build().unwrap();
+    let weights: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { 2.0 } else { 0.5 }).collect();
+    task.weights = Some(weights.clone());
+    (task, weights)
+}
+
+#[test]
+fn rows_that_a_rare_head_does_not_touch_are_merged_without_a_change_of_its_optimum() {
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let (count, n) = (24, 1200);
+        let (task, weights) = rare(&mut random, n, count);
+        let columns = task.data.rows.columns();
+        let penalty = ElasticNet { l1: 2e-3, l2: if seed % 2 == 0 { 1e-3 } else { 0.0 } };
+        let factors = (0..columns).map(|j| 0.5 + (j % 3) as f64).collect();
+        let settings = Settings {
+            solver: Solver::Newton,
+            penalty,
+            tolerance: 1e-9,
+            factors: (seed % 3 == 0).then(|| Arc::new(factors)),
+            nonnegative: seed == 4,
+            bias: seed != 5,
+            ..Settings::default()
+        };
+        let trained = fit(&task, &settings);
+        let sets = task.targets.heads().unwrap().sets;
+        let (mut objective, mut dual, mut kkt) = (0.0, 0.0, 0.0f64);
+        for (k, head) in trained.heads.iter().enumerate() {
+            let targets: Vec<f64> = (0..n).map(|i| if sets.has(i, k) { 1.0 } else { -1.0 }).collect();
+            let examples = Examples::new(task.data.rows.borrow(), &targets, Some(&weights)).unwrap();
+            let (dense, bias) = (head.dense(columns), settings.bias.then_some(head.bias));
+            let proof = certify(examples, &*task.loss, settings.weighted_penalty(), &dense, bias);
+            assert!(proof.kkt < 1e-2 * penalty.l1, "seed {seed}, head {k}: {proof:?}");
+            (objective, dual, kkt) =
+                (objective + proof.objective, dual + proof.dual.unwrap(), kkt.max(proof.kkt));
+        }
+        let report = &trained.report;
+        assert!(report.nonzeros > count, "{} weights", report.nonzeros);
+        assert!((report.objective - objective).abs() < 1e-11 * objective, "seed {seed}");
+        assert!((report.dual.unwrap() - dual).abs() < 1e-8 * objective, "seed {seed}");
+        assert!((report.violation - kkt).abs() < 1e-9, "seed {seed}: {} {kkt}", report.violation);
+        assert!(report.relative_gap.unwrap() < if penalty.l2 > 0.0 { 1e-8 } else { 1e-2 });
+    }
 }

@@ -229,6 +229,14 @@ fn statistics_count_zeros_list_vectors_and_show_several_numbers() {
     let lines = "{\"v\":[0.5,0,2],\"a\":1,\"y\":0}\n{\"v\":[1,1,1],\"a\":1,\"y\":1}\n";
     let expected = [column("a", "number", Some(0), 1, "1"), column("v", "list", None, 3, "^0 ^2 ^1")];
     assert_eq!(stats("t.jsonl", lines), expected);
+    // A missing time counts as the mean of the others, which is no value of the column.
+    let times = "at,took,day,y\n13:05:00,1 days 02:00:00,2024-01-02,1\n,-1 days +23:59:59,,0\n00:30,,2024-01-03,1\n23:59:59,0 days,2024-01-04,0\n";
+    let expected = [
+        column("at", "time of day", Some(1), 3, "hour:0 hour:13 hour:23"),
+        column("took", "duration", Some(1), 3, "93600 -1 0"),
+        column("day", "date", Some(1), 3, "month:1 year:2024 weekday:Thu"),
+    ];
+    assert_eq!(stats("times.csv", times), expected);
 }
 
 /// The features of the rows of a table with products, by name.

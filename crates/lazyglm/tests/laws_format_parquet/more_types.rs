@@ -106,6 +106,18 @@ fn lists_of_structs_and_arrays_of_objects() {
         [("a", 1.0), ("items.more.ok", 2.0), ("items.n", 3.0), ("items.sku=p", 2.0), ("items.sku=q", 1.0)]
     );
     assert_eq!(rows[1].1.len(), 1, "a null list has no items");
+    let asked = ReadOptions { copy: vec!["items".into(), "items.n".into()], ..ReadOptions::default() };
+    for file in &files[..2] {
+        let mut copied = Vec::new();
+        lazyglm::data::dataset::for_each_block(file, &asked, None, |block| {
+            copied.extend(block.copied.clone());
+            Ok(())
+        })
+        .unwrap();
+        let first = r#"[{"sku":"p","n":2,"more":{"ok":true}},{"sku":"q","n":1,"more":{"ok":true}},{"sku":"p","n":null,"more":{"ok":null}}]"#;
+        assert_eq!(copied[..4], [first, "[2,1,null]", "", ""]);
+        assert_eq!(copied[4..], [r#"[{"sku":null,"n":5,"more":{"ok":false}}]"#, "[5]", "[]", "[]"]);
+    }
     let drop = vec!["items.sku".to_string()];
     let dropped = alike(&files, &ReadOptions { drop, ..ReadOptions::default() });
     assert!(!dropped[0].1.contains_key("items.sku=p") && dropped[0].1.contains_key("items.n"));

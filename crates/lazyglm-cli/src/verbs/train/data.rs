@@ -12,7 +12,7 @@ use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
     Scale, Settings, Task, Windows, WindowsOptions,
-    train::{scaled_if_better, tf_idf_on_disk_if_better},
+    train::{scaled_if_better, scaled_on_disk_if_better},
 };
 
 /// The rows to train on.
@@ -124,7 +124,7 @@ impl TrainingData {
             }
             TrainingRows::Disk(windows) => {
                 let told = windows.notes.len();
-                tf_idf_on_disk_if_better(windows, &mut self.held_out, settings, watch)?;
+                scaled_on_disk_if_better(windows, &mut self.held_out, settings, watch)?;
                 windows.notes[told..].iter().for_each(|text| note(quiet, text));
             }
         }

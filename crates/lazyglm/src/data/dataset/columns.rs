@@ -2,6 +2,8 @@
 
 use super::Dataset;
 use crate::data::feature_ids::FeatureIds;
+use crate::data::features::Features;
+use crate::data::read_config::ReadConfig;
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::util::error::{Result, excerpt};
 use crate::util::parameter::{Parameter, WARNING};
@@ -13,29 +15,40 @@ const FAR_APART: f64 = 10.0;
 /// Least number of rows that can tell a category from a name of each row.
 const ENOUGH_ROWS: usize = 20;
 
+/// Of the factors that divide each column by its standard deviation, those of columns of numbers; all others are one. `None` if the
+/// data are no table, or all columns have about the same unit.
+pub(crate) fn scale_of_numbers(
+    features: &Features,
+    reading: &ReadConfig,
+    mut scale: Vec<f64>,
+) -> Option<Vec<f64>> {
+    let numbers: HashSet<String> = reading.spec.number_columns().into_iter().collect();
+    if numbers.is_empty() || !matches!(*features.feature_ids, FeatureIds::Words(_)) {
+        return None;
+    }
+    let [mut least, mut most] = [1.0f64; 2]; // the unit of one-hot features
+    for (j, factor) in scale.iter_mut().enumerate() {
+        match numbers.contains(&features.name(j)) {
+            true => (least, most) = (least.min(*factor), most.max(*factor)),
+            false => *factor = 1.0,
+        }
+    }
+    (most >= FAR_APART * least).then_some(scale)
+}
+
 impl Dataset {
     /// The same rows with each column of numbers divided by its standard deviation. `None` if the data are no table, are scaled, or
     /// all columns have about the same unit. One-hot features have standard deviations near one, and stay as they are.
     pub(crate) fn with_scaled_numbers(&self, as_f32: bool) -> Result<Option<Dataset>> {
-        let numbers: HashSet<String> = self.reading.spec.number_columns().into_iter().collect();
-        let named = matches!(*self.features.feature_ids, FeatureIds::Words(_));
-        if *self.features.scaling != Scaling::default() || numbers.is_empty() || !named {
+        if *self.features.scaling != Scaling::default() || self.reading.spec.number_columns().is_empty() {
             return Ok(None);
         }
         let mut columns = Columns::new(self.rows.columns());
         columns.see(self.rows.borrow());
-        let is_number = |j: usize| numbers.contains(&self.features.name(j));
-        let Some(mut scale) = columns.scale(Scale::Std) else { return Ok(None) };
-        let [mut least, mut most] = [1.0f64; 2]; // the unit of one-hot features
-        for (j, factor) in scale.iter_mut().enumerate() {
-            match is_number(j) {
-                true => (least, most) = (least.min(*factor), most.max(*factor)),
-                false => *factor = 1.0,
-            }
-        }
-        if most < FAR_APART * least {
-            return Ok(None);
-        }
+        let scale = columns
+            .scale(Scale::Std)
+            .and_then(|scale| scale_of_numbers(&self.features, &self.reading, scale));
+        let Some(scale) = scale else { return Ok(None) };
         let mut scaled = self.clone();
         scaled.features.scaling = Arc::new(Scaling { scale: Some(scale), ..Scaling::default() });
         scaled.features.scaling.apply(&mut scaled.rows, as_f32);

@@ -11,8 +11,10 @@ impl Dataset {
     pub(crate) fn has_counts(&self) -> bool {
         /// Least share of values above one: fewer are indicators with a few exceptions.
         const REPEATED: f64 = 0.01;
-        /// Least standard deviation of the number of values per row, as a share of its mean, if the values are indicators.
-        const VARIED: f64 = 0.25;
+        /// Least standard deviation of the number of values per row, as a share of its mean, if the values are indicators: of few
+        /// features, and of many, where the idf differs more from feature to feature. One-hot data have the same number in each row.
+        const VARIED: [f64; 2] = [0.25, 0.02];
+        const MANY_FEATURES: usize = 1000;
         /// In a table, the least number of columns with values above one, as a multiple of the mean number of values per row.
         const SPREAD: usize = 3;
         if *self.features.scaling != Scaling::default() {
@@ -41,12 +43,40 @@ impl Dataset {
             }
         }
         let mean = nonzeros as f64 / rows.len() as f64;
-        let varied = squares / rows.len() as f64 > (1.0 + VARIED * VARIED) * mean * mean;
+        let least = VARIED[usize::from(rows.columns() >= MANY_FEATURES)];
+        let varied = squares / rows.len() as f64 > (1.0 + least * least) * mean * mean;
         let repeated = repeated as f64 > REPEATED * nonzeros as f64;
         if self.reading.has_sparse_rows() {
             return repeated || varied;
         }
         let columns = repeats.iter().filter(|repeats| **repeats).count();
         repeated && columns * rows.len() >= SPREAD * nonzeros
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::dataset::Dataset;
+    use crate::data::features::Features;
+    use crate::data::labels::Labels;
+    use crate::data::rows::Rows;
+
+    #[test]
+    fn rows_of_ones_are_counts_if_their_lengths_vary_and_less_is_enough_for_many_features() {
+        let is_counts = |columns: u32, length: &dyn Fn(u32) -> u32| {
+            let (mut rows, mut labels) = (Rows::new(), Labels::default());
+            for i in 0..200 {
+                let row: Vec<(u32, f64)> =
+                    (0..length(i)).map(|k| (k * (columns / 30) + i % 7, 1.0)).collect();
+                rows.push(&row).unwrap();
+                labels.push(if i % 2 == 0 { b"1" } else { b"-1" }).unwrap();
+            }
+            rows.declare_columns(columns as usize);
+            Dataset::made(rows, labels, Features::columns_from(0, columns as usize)).has_counts()
+        };
+        assert!(is_counts(300, &|i| 5 + i % 20), "few features, and lengths that vary much");
+        assert!(!is_counts(300, &|i| 18 + i % 5), "few features, and lengths that vary little");
+        assert!(is_counts(3000, &|i| 18 + i % 5), "many features");
+        assert!(!is_counts(3000, &|_| 20), "one-hot data");
     }
 }

@@ -14,6 +14,8 @@ mod counts;
 mod load;
 mod vanished;
 
+pub(crate) use columns::scale_of_numbers;
+
 pub use load::Load;
 pub(crate) use vanished::vanishes;
 

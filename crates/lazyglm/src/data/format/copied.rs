@@ -1,7 +1,7 @@
 //! Cells of named columns, copied as text beside the rows.
 //!
 //! ```text
-//! csv, jsonl, parquet   a column or key       as text; empty if it is missing or null
+//! csv, jsonl, parquet   a column or key       as text, or as JSON if it has values inside; empty if it is missing or null
 //! vw                    tag                   without its quote
 //! every format          target                the row's target, unless a column has this name
 //! ```

@@ -84,7 +84,9 @@ pub(super) fn columns(
         let (found, count) = (&mut found[k], features.of(id).map_or(0, |feature| feature.rows));
         match name.strip_suffix(MISSING) {
             _ if *space == *name => found.own = Some(id),
-            Some(_) if roles[k].1 == "number" || roles[k].1 == "date" => found.missing = count,
+            Some(_) if matches!(roles[k].1, "number" | "duration" | "date" | "time of day") => {
+                found.missing = count;
+            }
             _ => {
                 found.filled += count;
                 let value = match coordinate {
@@ -139,7 +141,7 @@ fn described(name: &str, kind: &'static str, mut found: Found, features: &Column
     let terms = found.terms.iter().take(EXAMPLES).map(|(_, value)| value.to_string());
     let counted = found.own.and_then(|id| features.values(id));
     let (missing, distinct, examples) = match kind {
-        "number" => {
+        "number" | "duration" | "date" | "time of day" => {
             let present = found.own.and_then(|id| features.of(id)).map_or(0, |feature| feature.rows);
             let missing = if found.fill.is_some() { 0 } else { found.missing }; // among those present otherwise
             let zeros = present > 0 && present + missing < rows;
@@ -153,13 +155,18 @@ fn described(name: &str, kind: &'static str, mut found: Found, features: &Column
             values.truncate(EXAMPLES);
             let own = |count: usize| count as u64 + u64::from(zeros) - u64::from(foreign.is_some());
             let distinct = counted.map(|(count, _)| own(count));
-            (Some(found.missing), distinct, values.iter().map(f64::to_string).collect())
+            let mut parts = terms.peekable(); // of dates and times of day
+            let examples = match parts.peek() {
+                Some(_) => parts.collect(),
+                None => values.iter().map(f64::to_string).collect(),
+            };
+            (Some(found.missing), distinct, examples)
         }
-        "date" => (Some(found.missing), counted.map(|(count, _)| count as u64), terms.collect()),
         "category" => (rows.checked_sub(found.filled), Some(found.terms.len() as u64), terms.collect()),
         "text" | "list" | "map" => (None, Some(found.terms.len() as u64), terms.collect()),
         _ => (None, None, Vec::new()),
     };
-    let and_more = counted.is_some_and(|(_, more)| more) && matches!(kind, "number" | "date");
+    let and_more = counted.is_some_and(|(_, more)| more)
+        && matches!(kind, "number" | "duration" | "date" | "time of day");
     ColumnStats { name: name.to_string(), kind, missing, distinct, and_more, examples }
 }

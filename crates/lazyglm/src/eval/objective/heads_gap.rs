@@ -5,28 +5,37 @@
 //! softmax       see softmax_gap.rs
 //! ```
 
-use super::{Certificate, HeadsEvaluation, SoftmaxProblem, Worst, certify, certify_softmax, of_heads};
+use super::merged_rows::ByColumn;
+use super::{
+    Certificate, Evaluation, HeadsEvaluation, Judge, SoftmaxProblem, Worst, certify_softmax, of_heads,
+};
 use crate::data::rows::Examples;
 use crate::problem::heads::{Head, HeadKind};
 use rayon::prelude::*;
+
+/// Least number of heads for which rows without a weight are merged.
+const MANY_HEADS: usize = 16;
 
 /// The certificate of all heads together: sums of the objectives and lower bounds, and the largest violation.
 pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
     match what.kind {
         HeadKind::Softmax => together(what, heads),
-        _ => Certificate::sum(&one_by_one(what, heads, &|| true).unwrap_or_default()),
+        _ => Certificate::sum(&certificates(what, heads)),
     }
 }
 
-/// Like [`certify_heads`], for independent heads only while `go_on` returns true: `None` if it returned false.
-pub(crate) fn certify_heads_while(
+/// The evaluation of each head and the certificate of all heads together, while `go_on` returns true: `None` if it returned false.
+pub(crate) fn judge_heads_while(
     what: &HeadsEvaluation,
     heads: &[Head],
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Certificate> {
+) -> Option<(Vec<Evaluation>, Certificate)> {
     match what.kind {
-        HeadKind::Softmax => go_on().then(|| together(what, heads)),
-        _ => one_by_one(what, heads, go_on).map(|each| Certificate::sum(&each)),
+        HeadKind::Softmax => go_on().then(|| (of_heads(what, heads), together(what, heads))),
+        _ => {
+            let (evaluations, each): (Vec<_>, Vec<_>) = one_by_one(what, heads, go_on)?.into_iter().unzip();
+            Some((evaluations, Certificate::sum(&each)))
+        }
     }
 }
 
@@ -34,10 +43,10 @@ pub(crate) fn certify_heads_while(
 /// them has its part of F and its violation only.
 pub(crate) fn certify_each_head(what: &HeadsEvaluation, heads: &[Head]) -> (Certificate, Vec<Certificate>) {
     if what.kind != HeadKind::Softmax {
-        let each = one_by_one(what, heads, &|| true).unwrap_or_default();
+        let each = certificates(what, heads);
         return (Certificate::sum(&each), each);
     }
-    let part = |part: super::Evaluation| Certificate {
+    let part = |part: Evaluation| Certificate {
         objective: part.objective.total(),
         dual: None,
         relative_gap: None,
@@ -53,23 +62,37 @@ fn together(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
     certify_softmax(&problem, heads)
 }
 
-/// The certificate of each head; `None` if `go_on` returned false.
+/// The certificate of each head.
+fn certificates(what: &HeadsEvaluation, heads: &[Head]) -> Vec<Certificate> {
+    let each = one_by_one(what, heads, &|| true).unwrap_or_default();
+    each.into_iter().map(|(_, certificate)| certificate).collect()
+}
+
+/// The evaluation and the certificate of each head; `None` if `go_on` returned false.
 fn one_by_one(
     what: &HeadsEvaluation,
     heads: &[Head],
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Vec<Certificate>> {
+) -> Option<Vec<(Evaluation, Certificate)>> {
     let rows = what.sets.rows_of(heads.len());
+    let by_column = (heads.len() >= MANY_HEADS && !what.loss.has_kinks()).then(|| ByColumn::of(what));
     let one = |k: usize| {
-        let targets = go_on().then(|| what.sets.signs(&rows[k]))?;
-        let examples = Examples { rows: what.rows, targets: &targets, weights: what.weights, offsets: None };
+        go_on().then_some(())?;
         let (weights, bias) = (heads[k].dense(what.rows.columns()), what.with_bias.then_some(heads[k].bias));
-        Some(certify(examples, what.loss, what.weighted_penalty, &weights, bias))
+        let judge = |examples: Examples| {
+            let (loss, weighted_penalty) = (what.loss, what.weighted_penalty);
+            Judge { examples, loss, weighted_penalty, weights: &weights, bias, null: None }.certify(None)
+        };
+        if let Some(merged) = by_column.as_ref().and_then(|all| all.merged(what, &heads[k], &rows[k])) {
+            return Some(judge(merged.examples()));
+        }
+        let targets = what.sets.signs(&rows[k]);
+        Some(judge(Examples { rows: what.rows, targets: &targets, weights: what.weights, offsets: None }))
     };
     let mut all = Vec::with_capacity(heads.len());
     for start in (0..heads.len()).step_by(what.at_once.max(1)) {
         let some = start..(start + what.at_once.max(1)).min(heads.len());
-        all.extend(some.into_par_iter().map(one).collect::<Option<Vec<Certificate>>>()?);
+        all.extend(some.into_par_iter().map(one).collect::<Option<Vec<_>>>()?);
     }
     Some(all)
 }

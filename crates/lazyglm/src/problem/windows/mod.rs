@@ -14,7 +14,7 @@ mod tests;
 
 use crate::data::bytes::is_stream;
 use crate::data::cache::Cache;
-use crate::data::dataset::{Dataset, Load};
+use crate::data::dataset::{Dataset, Load, scale_of_numbers};
 use crate::data::features::{Declared, Features};
 use crate::data::format::ReadOptions;
 use crate::data::loader::{self, CacheMode, FileCache};
@@ -242,11 +242,27 @@ impl Windows {
     pub(crate) fn scale_by_tf_idf(&mut self) -> Result<()> {
         let (scale, columns) = Scale::tf_idf(self.reading());
         let found = scaling(self.cache(), &self.features, scale, &columns)?;
-        self.features.scaling = Arc::new(found);
+        self.scale_by(found);
+        Ok(())
+    }
+
+    /// Divides each column of numbers of a table by its standard deviation from now on, in one pass over the rows. Returns whether units
+    /// are far apart. The rows must not be scaled.
+    pub(crate) fn scale_numbers(&mut self) -> Result<bool> {
+        let found = scaling(self.cache(), &self.features, Scale::Std, &[])?.scale;
+        let found = found.and_then(|scale| scale_of_numbers(&self.features, self.reading(), scale));
+        let scaled = found.is_some();
+        found
+            .into_iter()
+            .for_each(|scale| self.scale_by(Scaling { scale: Some(scale), ..Scaling::default() }));
+        Ok(scaled)
+    }
+
+    fn scale_by(&mut self, scaling: Scaling) {
+        self.features.scaling = Arc::new(scaling);
         let bytes = self.window * self.bytes_of_value();
         self.four_bytes = self.as_f32; // the values are no longer whole numbers
         self.window = bytes / self.bytes_of_value();
-        Ok(())
     }
 
     /// Reads held-out rows from a file into memory.

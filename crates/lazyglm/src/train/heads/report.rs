@@ -42,8 +42,11 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         // It takes three passes per head, which is long after a few epochs of SGD or an interruption, and short after the optimum.
         let wanted = settings.certificate && settings.solver == Solver::Newton && stop != Stop::Interrupted;
         let go_on = || !settings.interrupted();
-        let verdicts = objective::of_heads(&evaluation, heads);
-        let proof = wanted.then(|| objective::certify_heads_while(&evaluation, heads, &go_on)).flatten();
+        let judged = wanted.then(|| objective::judge_heads_while(&evaluation, heads, &go_on)).flatten();
+        let (verdicts, proof) = match judged {
+            Some((verdicts, proof)) => (verdicts, Some(proof)),
+            None => (objective::of_heads(&evaluation, heads), None),
+        };
         Ok(Found { verdicts, proof, counts: job.targets.sets.counts(heads.len()) })
     };
     let about = About { problem: task, settings, eta0: job.eta0, place: &|row| task.data.place(row) };

@@ -24,7 +24,7 @@ use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::fold::null;
-use crate::train::minimiser::Minimum;
+use crate::train::minimum::Minimum;
 use crate::util::error::{Error, Kind, Result};
 use crate::util::number::{larger_or_nan, positive_part};
 use crate::util::parameter::Parameter;

@@ -41,6 +41,8 @@ mod first_rows;
 #[cfg(feature = "parquet")]
 mod flat;
 #[cfg(feature = "parquet")]
+mod json_text;
+#[cfg(feature = "parquet")]
 mod known;
 #[cfg(feature = "parquet")]
 mod open;

@@ -73,7 +73,7 @@ fn is_number(column: &DataType) -> bool {
     column.is_integer() || column.is_floating() || column.is_decimal()
 }
 
-fn is_coordinate(item: &DataType) -> bool {
+pub(super) fn is_coordinate(item: &DataType) -> bool {
     is_number(item) || *item == DataType::Boolean
 }
 
