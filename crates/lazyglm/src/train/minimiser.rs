@@ -111,7 +111,11 @@ impl Minimiser {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            (k, self.head(k, examples, task, solve, chain, false, watch))
+            let mut found = self.head(k, examples, task, solve, chain, false, watch);
+            if found.stop == Stop::Gap && found.dual.is_some() && !task.loss.has_kinks() {
+                found.stop = Stop::PredictedDecrease; // the certificate of all heads does not have the solver's bounds
+            }
+            (k, found)
         };
         let mut solved: Vec<(usize, Minimum)> = order.into_par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
