@@ -81,7 +81,7 @@ _PARAMETERS = """
         The relative duality gap, an upper bound on the relative distance from the optimum. None without a penalty.
     stop_reason_ : str
         The rule that ended the solver. 'gap': ``dual_gap_`` is at most ``tol``, which is a proof. 'predicted_decrease': a Newton step would
-        lower the objective by less than a tenth of ``tol``; used for l1_ratio=1, where the gap is a loose bound. Others ('precision', 'steps',
+        lower the objective by less than a third of ``tol``; used for l1_ratio=1, where the gap is a loose bound. Others ('precision', 'steps',
         'no_minimum') come with a warning.
     n_iter_ : int
         The Newton steps; with one model per class, the largest number of any model.

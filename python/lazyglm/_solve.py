@@ -120,7 +120,7 @@ def warn_if_far(found: Sequence[Found], tolerance: float) -> None:
             text = f"The relative distance from the optimum may exceed {tolerance:g} ({gap}): {NOT_REACHED[each.reason]}."
         elif each.reason == "predicted_decrease" and each.gap is not None and each.gap > tolerance:
             text = (
-                f"The solver stopped because a further step would lower the objective by less than a tenth of {tolerance:g}. The bound on the distance "
+                f"The solver stopped because a further step would lower the objective by less than a third of {tolerance:g}. The bound on the distance "
                 f"from the optimum is loose where weights have no l2 penalty (l1_ratio=1, penalty_factor=0), and proves less: {gap}."
             )
         else:

@@ -252,7 +252,7 @@ pub enum Stop {
     EarlyStop,
     /// The relative duality gap is within the tolerance, which certifies the distance from the optimum.
     Gap,
-    /// The predicted decrease of a Newton step is below a tenth of the tolerance. Used if λ₂ = 0, where the
+    /// The estimated distance from the optimum is below a third of the tolerance. Used if λ₂ = 0, where the
     /// gap is loose.
     #[serde(rename = "promise")]
     PredictedDecrease,

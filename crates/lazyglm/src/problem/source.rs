@@ -302,24 +302,25 @@ impl Pooled {
 
 /// The distinct targets and offsets, each with the total weight of its rows.
 pub(crate) fn pooled_by_target(examples: Examples) -> Vec<Pooled> {
-    let one = |i: usize| Pooled {
-        target: examples.targets[i],
-        offset: examples.offset(i),
-        weight: examples.weight(i),
-    };
-    let mut pooled = match of_few_kinds((0..examples.len()).map(one)) {
-        Some(few) => few,
-        None => (0..examples.len()).map(one).collect(),
-    };
+    let mut pooled = of_few_kinds(examples).unwrap_or_else(|| rows_of(examples).collect());
     pool(&mut pooled);
     pooled
 }
 
+/// Each row alone.
+fn rows_of(examples: Examples) -> impl Iterator<Item = Pooled> {
+    (0..examples.len()).map(move |i| Pooled {
+        target: examples.targets[i],
+        offset: examples.offset(i),
+        weight: examples.weight(i),
+    })
+}
+
 /// The rows of each kind pooled in their order, without sorting all of them. `None` for more than a few kinds.
-fn of_few_kinds(rows: impl Iterator<Item = Pooled>) -> Option<Vec<Pooled>> {
+pub(crate) fn of_few_kinds(examples: Examples) -> Option<Vec<Pooled>> {
     const FEW: usize = 4;
     let mut kinds: Vec<Pooled> = Vec::with_capacity(FEW);
-    for row in rows {
+    for row in rows_of(examples) {
         let of = |kind: &Pooled| (kind.target, kind.offset);
         match kinds.iter().position(|kind| of(kind) == of(&row)) {
             None if kinds.len() == FEW => return None,

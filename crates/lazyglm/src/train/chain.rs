@@ -115,7 +115,7 @@ impl Chains {
 
     /// One chain per head; `None` if their places do not fit into memory.
     pub fn of_heads(&mut self, heads: usize, task: &Task) -> Option<&mut [Chain]> {
-        let numbers = 4 * task.len() + 2 * task.data.rows.columns();
+        let numbers = 5 * task.len() + 3 * task.data.rows.columns();
         (heads.saturating_mul(numbers) <= MOST).then(|| {
             self.grow(heads);
             &mut self.each[..]

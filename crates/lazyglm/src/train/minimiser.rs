@@ -93,7 +93,10 @@ impl Minimiser {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            let found = self.head(k, examples, task, solve, chain, false, watch);
+            let mut found = self.head(k, examples, task, solve, chain, false, watch);
+            if found.stop == Stop::Gap && found.dual.is_some() && !task.loss.has_kinks() {
+                found.stop = Stop::PredictedDecrease; // the certificate of all heads does not have the solver's bounds
+            }
             if chain.is_alone() {
                 chain.reached = None; // thousands of heads would keep numbers of all rows and columns
             }

@@ -104,6 +104,40 @@ proptest! {
 }
 
 #[test]
+fn the_bound_of_the_last_model_is_below_the_minimum_and_proves_the_tolerance_early() {
+    let mut random = Random::new(21);
+    let (mut bounds, mut early) = (0, 0);
+    for loss in smooth() {
+        for (count, columns) in [(200, 15), (400, 60), (300, 700)] {
+            let made = Made::draw(&mut random, loss.clone(), count, columns);
+            for (bias, share) in [(true, 10.0), (true, 60.0), (false, 30.0)] {
+                let l1 = l1_max(made.examples(), &*loss, bias.into()) / share;
+                let penalty = ElasticNet { l1, l2: 0.0 };
+                let least = made.value(penalty, &made.solve(penalty, bias, 1e-11, None));
+                for tolerance in [1e-2, 1e-3, 1e-4] {
+                    let found = made.solve(penalty, bias, tolerance, None);
+                    let Some(dual) = found.dual else { continue };
+                    let value = made.value(penalty, &found);
+                    let what = format!("{} {columns} {bias} {share} {tolerance}", loss.spec());
+                    assert!(
+                        dual <= least + 1e-10 * least.abs(),
+                        "{what}: {dual} is no lower bound on {least}"
+                    );
+                    let own =
+                        certify(made.examples(), &*loss, penalty, &found.weights, bias.then_some(found.bias));
+                    let [gap, own] = [dual, own.dual.unwrap()].map(|dual| (value - dual) / value.abs());
+                    let proved = gap.min(own) <= tolerance * (1.0 + 1e-6);
+                    assert!(found.stop != NewtonStop::Gap || proved, "{what}: {gap} {own}");
+                    bounds += 1;
+                    early += usize::from(gap <= tolerance && own > tolerance);
+                }
+            }
+        }
+    }
+    assert!(bounds >= 30 && early >= 10, "{early} of {bounds} bounds proved what the weights alone do not");
+}
+
+#[test]
 fn wide_problems_go_through_sweeps_and_end_at_the_same_proof() {
     let mut random = Random::new(8);
     for name in ["logistic", "squared", "squared-hinge", "huber"] {

@@ -89,3 +89,13 @@ fn each_model_of_a_path_is_the_minimiser_for_its_penalty() {
         }
     }
 }
+
+#[test]
+fn most_penalties_of_a_path_take_one_step_from_an_extrapolated_start() {
+    let mut random = Random::new(33);
+    for (name, columns, density) in [("logistic", 40, 2), ("logistic", 1200, 40), ("squared", 40, 2)] {
+        let task = task(&mut random, &lazyglm::loss::parse(name).unwrap(), 500, columns, density);
+        let steps: usize = path(&task, 0.0, 1e-3).iter().map(|model| model.steps).sum();
+        assert!(steps <= 45, "{name} {columns}: {steps} steps for 30 penalties");
+    }
+}

@@ -53,25 +53,43 @@ pub(crate) trait ColumnStore: Sync {
         roots: &[f32],
         a: &[f64],
     ) -> (F32Columns, Vec<[f64; 2]>) {
-        let room = columns.iter().map(|&j| self.count(j as usize)).sum();
-        let mut entries = Vec::with_capacity(room);
+        let room = columns.iter().map(|&j| self.count(j as usize)).sum::<usize>();
+        // The numbers of a row are adjacent: one cache miss instead of three.
+        let of_row = |(&to, &a): (&u32, &f64)| match roots.get(to as usize) {
+            Some(&root) => (to, root, a),
+            None => (u32::MAX, 0.0, a),
+        };
+        let of_rows: Vec<(u32, f32, f64)> = place.iter().zip(a).map(of_row).collect();
+        let mut entries = vec![(0u32, 0f32); room + 1];
         let mut offsets = Vec::with_capacity(columns.len() + 1);
         offsets.push(0);
-        let mut squares = Vec::with_capacity(columns.len());
+        let (mut squares, mut len) = (Vec::with_capacity(columns.len()), 0);
         for &j in columns {
-            let unit = self.unit(j as usize);
-            let mut square = [0.0; 2];
+            let (unit, mut kept, mut rest) = (self.unit(j as usize), 0.0, 0.0);
+            if roots.len() == place.len() {
+                self.for_each(j as usize, |i, x| {
+                    let ((to, root, a), wide) = (of_rows[i], unit * x);
+                    entries[len] = (to, wide as f32 * root);
+                    len += 1;
+                    kept += wide * wide * a;
+                });
+                squares.push([kept, 0.0]);
+                offsets.push(len);
+                continue;
+            }
+            // Every entry is written, and the next one overwrites it unless its row is kept. This avoids a branch.
             self.for_each(j as usize, |i, x| {
-                let (to, wide) = (place[i], unit * x);
-                let root = roots.get(to as usize);
-                square[usize::from(root.is_none())] += wide * wide * a[i];
-                if let Some(root) = root {
-                    entries.push((to, wide as f32 * root));
-                }
+                let ((to, root, a), wide) = (of_rows[i], unit * x);
+                let (is_kept, square) = (to != u32::MAX, wide * wide * a);
+                entries[len] = (to, wide as f32 * root);
+                len += usize::from(is_kept);
+                kept += if is_kept { square } else { 0.0 };
+                rest += if is_kept { 0.0 } else { square };
             });
-            squares.push(square);
-            offsets.push(entries.len());
+            squares.push([kept, rest]);
+            offsets.push(len);
         }
+        entries.truncate(len);
         (F32Columns::trusted(offsets, entries, roots.len()), squares)
     }
 }

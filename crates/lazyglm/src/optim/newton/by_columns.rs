@@ -137,12 +137,8 @@ impl ColumnProblem<'_> {
         Point {
             weights: weights.to_vec(),
             bias: if self.bias { bias } else { 0.0 },
-            scores: Vec::new(),
-            slopes: Vec::new(),
-            second_derivatives: Vec::new(),
-            gradient: vec![0.0; weights.len()],
             penalty: newton.n * self.weighted_penalty.value(weights),
-            value: 0.0,
+            ..Point::empty(weights.len())
         }
     }
 

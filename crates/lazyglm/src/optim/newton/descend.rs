@@ -1,7 +1,9 @@
 //! Newton steps from a point, until a stopping criterion holds.
 
+use super::extrapolate::Minimiser;
 use super::halted::Course;
 use super::kept_gram::KeptGram;
+use super::line::ROUNDING;
 use super::model::{Accuracy, QuadraticModel};
 use super::point::{Look, Point};
 use super::{Bounds, Newton, NewtonProgress, NewtonStop, Problem};
@@ -10,6 +12,7 @@ use crate::optim::kernel::ColumnStore;
 use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::WeightedPenalty;
 use crate::util::checkpoint::Keeper;
+use crate::util::number::positive_part;
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
 /// several times the predicted decrease.
@@ -38,8 +41,16 @@ const STALE: f64 = 0.05;
 /// Smallest tolerance for which the remaining decrease that sweeps predict is accurate enough. For smaller tolerances, most
 /// of it may lie in directions in which Q has little curvature. Sweeps are slow there, and underestimate it.
 const COARSE: f64 = 1e-4;
-/// Share of the allowed decrease that the model of the last step may leave.
-const LAST: f64 = 0.05;
+/// Share of the tolerance for an estimate of the distance, which is above it by a factor already.
+const ESTIMATED: f64 = 0.3;
+/// The factor of the part that the model missed, which is an upper bound only as far as F is quadratic.
+const DOUBT: f64 = 3.0;
+/// Share of the estimate that the model of the last step may leave.
+const LAST: f64 = 0.07;
+/// Predicted decrease, relative to F, from which on the minimum of the model is exact: it then gives the best certificate.
+const NEAR_END: f64 = 1e-2;
+/// The work for the gap grows with the work so far if the gap is at most this many times the tolerance.
+const HOPE: f64 = 30.0;
 
 /// Numbers that the solver may touch for the certificate alone, after the predicted decrease has reached the tolerance: milliseconds.
 const FOR_THE_GAP: usize = 4_000_000;
@@ -62,12 +73,14 @@ pub(super) struct Ending {
     pub steps: usize,
     /// The predicted decrease of the last step, relative to F.
     pub predicted_decrease: f64,
+    /// A lower bound on F, if one was computed.
+    pub dual: Option<f64>,
 }
 
 impl Ending {
     /// The end at a point that needs no step.
     pub fn at_optimum() -> Ending {
-        Ending { stop: NewtonStop::Gap, steps: 0, predicted_decrease: 0.0 }
+        Ending { stop: NewtonStop::Gap, steps: 0, predicted_decrease: 0.0, dual: None }
     }
 }
 
@@ -86,11 +99,20 @@ pub(super) struct Memory {
     pub all_rows: bool,
     /// The width of smoothing of a piecewise-linear loss; zero if there was none.
     pub width: f64,
+    /// The λ₁ of the last solve,
+    pub l1: f64,
+    /// and the minimiser of the solve before.
+    pub before: Option<Minimiser>,
 }
 
 /// Whether predicted decreases fall slowly.
 pub(super) fn is_slow(predicted_decrease: f64, last: f64) -> bool {
     predicted_decrease > SLOW * last
+}
+
+/// An estimate of n(F − F*), relative to F.
+fn left_of(left: f64, point: &Point) -> f64 {
+    left / point.value.abs().max(f64::MIN_POSITIVE)
 }
 
 /// The share of the tolerance at which the predicted decrease of a step may end the steps.
@@ -114,7 +136,8 @@ pub(super) fn side(loss: &dyn Loss, target: f64) -> f64 {
 impl Memory {
     pub fn new(rows: usize) -> Memory {
         let (theta, repair, missed) = (1.0, vec![0.0; rows], f64::INFINITY);
-        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false, width: 0.0 }
+        let (too_curved, all_rows, width, l1) = (false, false, 0.0, f64::NAN);
+        Memory { theta, repair, missed, gram: None, too_curved, all_rows, width, l1, before: None }
     }
 }
 
@@ -144,15 +167,8 @@ impl<V: Value> Newton<'_, V> {
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {
                 return course.ended(NewtonStop::Gap);
             }
-            let is_close = course.predicted_decrease <= course.margin * self.options.tolerance
-                || course.left <= self.allowed_decrease(point) && step >= self.bounds.least_steps;
-            if is_close && self.gap_is_loose() {
-                let left = course.left / point.value.abs().max(f64::MIN_POSITIVE);
-                course.predicted_decrease = course.predicted_decrease.min(left);
-                let work = self.work_for_the_gap(self.bounds.work - course.work);
-                if *course.for_the_gap.get_or_insert(work) == 0 {
-                    return course.ended(NewtonStop::PredictedDecrease);
-                }
+            if let Some(stop) = self.stop_near(&mut course, point, gap) {
+                return course.ended(stop);
             }
             if !go_on {
                 keeper.cut_short();
@@ -164,7 +180,7 @@ impl<V: Value> Newton<'_, V> {
             self.guard_curvature(point, memory, most, course.predicted_decrease);
             let mut model = QuadraticModel::build(self, point, columns, most, memory);
             let tells = model.gram.is_some() || self.options.tolerance >= COARSE;
-            let may_end = self.gap_is_loose() && model.whole && self.scope.is_some() && tells;
+            let may_end = self.gap_is_loose() && model.whole && tells;
             let missed = if may_end { memory.missed } else { f64::INFINITY };
             let accuracy = self.accuracy(point, &course, model.whole, missed);
             let surely = accuracy.surely;
@@ -174,6 +190,7 @@ impl<V: Value> Newton<'_, V> {
             }
             let of_step = touched + self.problem.examples.rows.nonzeros() + point.weights.len();
             course.work = course.work.saturating_sub(of_step);
+            course.of_step = of_step;
             course.for_the_gap = course.for_the_gap.map(|left| left.saturating_sub(of_step));
             let last = course.predicted_decrease;
             course.predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
@@ -182,14 +199,24 @@ impl<V: Value> Newton<'_, V> {
             let taken = self.line_search(point, &model, columns, memory);
             memory.too_curved = taken.alpha == 1.0 && before - point.value > TOO_CURVED * model.predicted;
             memory.all_rows |= memory.too_curved && memory.theta == 0.0;
-            memory.missed = taken.left / model.predicted;
+            let missed = positive_part(taken.left - 2.0 * ROUNDING * point.value.abs());
+            memory.missed = missed / (model.predicted * model.predicted);
             memory.gram = model.gram.take().filter(|_| taken.left <= STALE * model.predicted);
             let doubtful = taken.alpha < 1.0 || !model.whole || model.stuck || model.unsolved;
             course.margin = margin_after(doubtful, surely);
-            course.left = match model.left {
-                _ if doubtful || !may_end => f64::INFINITY,
-                of_model => taken.left + of_model + self.decrease_from_zero(point, columns),
-            };
+            course.left = if doubtful || !may_end { f64::INFINITY } else { DOUBT * taken.left + model.left };
+            let is_last = self.scope.is_some() && course.left <= self.allowed_left(point);
+            if is_last && step + 1 >= self.bounds.least_steps {
+                course.predicted_decrease = course.predicted_decrease.min(left_of(course.left, point));
+                return Ending { steps: step + 1, ..course.ended(NewtonStop::PredictedDecrease) };
+            }
+            self.update_gradient(point, columns);
+            if course.left < f64::INFINITY {
+                course.left += self.decrease_from_zero(point, columns);
+            }
+            let slopes = taken.slopes.filter(|_| self.is_close(&course, point, step + 1));
+            let dual = slopes.and_then(|slopes| self.dual_value(point, slopes, columns));
+            course.dual = dual.or(course.dual); // a bound on F everywhere, and the last one is the best
             course.idle = if before - point.value > 1e-15 * before.abs() { 0 } else { course.idle + 1 };
             if course.idle == 3 {
                 let stop = match course.for_the_gap {
@@ -202,6 +229,31 @@ impl<V: Value> Newton<'_, V> {
         Ending { steps: self.options.steps, ..course.ended(NewtonStop::Steps) }
     }
 
+    /// Whether the last step shows that the optimum is near enough, where the gap of the point is too loose to show it.
+    fn is_close(&self, course: &Course, point: &Point, steps: usize) -> bool {
+        let predicted = course.predicted_decrease <= course.margin * self.options.tolerance;
+        let estimated = course.left <= self.allowed_left(point) && steps >= self.bounds.least_steps;
+        (predicted || estimated) && self.gap_is_loose()
+    }
+
+    /// Whether to stop near the optimum: if the model of the last step proves it, or after some work for a gap.
+    fn stop_near(&self, course: &mut Course, point: &Point, gap: f64) -> Option<NewtonStop> {
+        if !self.is_close(course, point, course.step) {
+            return None;
+        }
+        course.predicted_decrease = course.predicted_decrease.min(left_of(course.left, point));
+        let objective = point.value / self.n;
+        let of_model = course.dual.map_or(f64::INFINITY, |dual| (objective - dual) / objective.abs());
+        if of_model <= self.options.tolerance {
+            return Some(NewtonStop::Gap);
+        }
+        let share = if gap.min(of_model) > HOPE * self.options.tolerance { 0 } else { FOR_THE_GAP_SHARE };
+        let work = self.work_for_the_gap(self.bounds.work - course.work, share);
+        let left = *course.for_the_gap.get_or_insert(work);
+        let too_little = left < course.of_step && self.options.tolerance >= COARSE;
+        (left == 0 || too_little).then_some(NewtonStop::PredictedDecrease)
+    }
+
     /// How accurately to minimise the next model.
     pub(super) fn accuracy(&self, point: &Point, course: &Course, whole: bool, missed: f64) -> Accuracy {
         let near = course.slow && course.predicted_decrease <= self.options.tolerance;
@@ -211,7 +263,9 @@ impl<V: Value> Newton<'_, V> {
             false if course.predicted_decrease > FAR => FAR_LITTLE,
             false => LITTLE,
         };
-        Accuracy { share, surely, enough: LAST * self.allowed_decrease(point), missed }
+        // Where slopes are not bounded, numbers of a model in f32 may not be finite, and those of a matrix are.
+        let far = course.predicted_decrease > NEAR_END && self.problem.loss.gradient_bound().is_finite();
+        Accuracy { share, surely, enough: LAST * self.allowed_left(point), missed, far }
     }
 
     /// Whether the optimum is far, given the largest violation. A column of large values has a large gradient close to the
@@ -223,9 +277,9 @@ impl<V: Value> Newton<'_, V> {
 
     /// Work for a certificate, after steps whose predicted decrease is small enough. If λ₂ = 0, the gap is of first order in the
     /// violation, so some more steps prove far more. None along a path, whose models are many.
-    fn work_for_the_gap(&self, so_far: usize) -> usize {
+    fn work_for_the_gap(&self, so_far: usize, share: usize) -> usize {
         match self.scope {
-            None => FOR_THE_GAP.max(so_far / FOR_THE_GAP_SHARE),
+            None => FOR_THE_GAP.max(so_far.checked_div(share).unwrap_or(0)),
             Some(_) => 0,
         }
     }
@@ -234,11 +288,17 @@ impl<V: Value> Newton<'_, V> {
     /// if the derivatives sum to zero.
     pub(super) fn look_for_end(&self, point: &mut Point, columns: &impl ColumnStore) -> Look {
         let look = self.look(point);
-        if look.gap <= self.options.tolerance && self.balance_bias(point, NEARLY) {
+        let ends = self.scope.is_none() && look.gap <= self.options.tolerance; // else `rounds` moves the bias
+        if ends && self.balance_bias(point, NEARLY) {
             self.update_gradient(point, columns);
             return self.look(point);
         }
         look
+    }
+
+    /// The estimate of n(F − F*) at which to end: a share of the tolerance.
+    fn allowed_left(&self, point: &Point) -> f64 {
+        ESTIMATED * self.options.tolerance * point.value.abs()
     }
 
     /// The decrease of n·F that may be left at the end: a share of the tolerance.

@@ -46,11 +46,16 @@ pub(super) fn pays(width: usize, nonzeros: usize, rows: usize) -> bool {
 }
 
 impl Gram {
+    /// Whether a matrix is worth its cost.
+    pub fn is_worthwhile(model: &QuadraticModel) -> bool {
+        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
+        (model.stiff && width <= NARROW) || pays(width, nonzeros, rows)
+    }
+
     /// The matrix, if it is worth its cost and there is memory for the rows that it is made of.
     pub fn of(model: &QuadraticModel) -> Option<Gram> {
-        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
-        let worthwhile = (model.stiff && width <= NARROW) || pays(width, nonzeros, rows);
-        let rows = if worthwhile { model.columns.by_rows() } else { None }?;
+        let width = model.set.len();
+        let rows = if Gram::is_worthwhile(model) { model.columns.by_rows() } else { None }?;
         let (mut a, side) = (rows.square(&model.roots), width + 1);
         for k in 0..width {
             a[k * side + k] += model.squares[k][1];
@@ -78,6 +83,17 @@ impl Gram {
 }
 
 impl QuadraticModel<'_> {
+    /// The number of sweeps that cost as much as a matrix, after which sweeps go on with it; `None` if a matrix is not worth its
+    /// cost. None before it if the minimum must be exact.
+    pub(super) fn sweeps_before_gram(&self, accuracy: Accuracy) -> Option<usize> {
+        let (nonzeros, rows) = (self.columns.nonzeros(), self.roots.len().max(1));
+        match () {
+            () if !Gram::is_worthwhile(self) => None,
+            () if self.stiff || accuracy.surely || !accuracy.far => Some(0),
+            () => Some(nonzeros / rows + 4),
+        }
+    }
+
     /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
     /// number of entries touched.
     ///
@@ -85,7 +101,7 @@ impl QuadraticModel<'_> {
     /// minimisation that ends early marks the model as `unsolved`; its predicted decrease is meaningless.
     pub(super) fn solve_gram(&mut self, gram: &Gram, accuracy: Accuracy, bounds: Bounds) -> usize {
         let (side, width) = (gram.side, self.set.len());
-        let mut q = vec![0.0; side];
+        let mut q = self.product_of_move(gram);
         let (mut first, mut effort) = (0.0, 0);
         let add = |q: &mut [f64], k: usize, by: f64| {
             q.iter_mut().zip(gram.line(k)).for_each(|(q, a)| *q += by * a);
@@ -146,6 +162,16 @@ impl QuadraticModel<'_> {
         effort
     }
 
+    /// The product A·d, for the move so far.
+    fn product_of_move(&self, gram: &Gram) -> Vec<f64> {
+        let mut q = vec![0.0; gram.side];
+        let moves = (0..self.set.len()).map(|k| self.to[k] - self.from[k]).chain([self.bias]);
+        for (k, by) in moves.enumerate().filter(|(_, by)| *by != 0.0) {
+            q.iter_mut().zip(gram.line(k)).for_each(|(q, a)| *q += by * a);
+        }
+        q
+    }
+
     /// The decrease Q(from) − Q(to), for q = A·d.
     fn decrease_on(&self, q: &[f64]) -> f64 {
         let width = self.set.len();
@@ -155,7 +181,7 @@ impl QuadraticModel<'_> {
 
     /// Moves to the minimum of Q over all non-zero weights and the bias while signs stay the same, or up to
     /// the first weight that reaches zero or a bound. Returns the number of entries touched, and whether it is the minimum.
-    fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> (usize, bool) {
+    fn solve_face(&mut self, gram: &Gram, q: &mut Vec<f64>) -> (usize, bool) {
         let (side, width) = (gram.side, self.set.len());
         let free = |k: &usize| match *k {
             k if k == width => self.with_bias && gram.line(k)[k] > 0.0,
@@ -203,10 +229,7 @@ impl QuadraticModel<'_> {
             }
         }
         first.iter().for_each(|&(k, end)| self.to[k] = end);
-        let moved = |k: usize| if k == width { self.bias } else { self.to[k] - self.from[k] };
-        for (k, q) in q.iter_mut().enumerate() {
-            *q = gram.line(k).iter().enumerate().map(|(l, a)| a * moved(l)).sum();
-        }
+        *q = self.product_of_move(gram);
         (side * side + face.len().pow(3) / 6, first.is_none())
     }
 }

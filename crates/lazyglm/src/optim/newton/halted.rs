@@ -25,10 +25,14 @@ pub(super) struct Course {
     pub idle: usize,
     /// An estimate of n(F − F*).
     pub left: f64,
+    /// A lower bound on F from the model of the last step, if that is near the optimum.
+    pub dual: Option<f64>,
     /// Numbers that may still be touched.
     pub work: usize,
     /// The same for the certificate alone, once the predicted decrease has reached the tolerance.
     pub for_the_gap: Option<usize>,
+    /// Numbers that the last step touched.
+    pub of_step: usize,
     /// Without λ₁: the squared norm of the gradient before the last step.
     pub size: f64,
     /// Without λ₁: whether D has not changed in the last step.
@@ -46,7 +50,9 @@ impl Course {
             slow: true,
             idle: 0,
             left: f64::INFINITY,
+            dual: None,
             work,
+            of_step: 0,
             for_the_gap: None,
             size: f64::INFINITY,
             quadratic: false,
@@ -55,19 +61,20 @@ impl Course {
 
     /// The end before the next step.
     pub fn ended(&self, stop: NewtonStop) -> Ending {
-        Ending { stop, steps: self.step, predicted_decrease: self.predicted_decrease }
+        Ending { stop, steps: self.step, predicted_decrease: self.predicted_decrease, dual: self.dual }
     }
 }
 
 impl State for Course {
     fn fields(&mut self, fields: &mut Fields) {
-        let counts = [&mut self.begun, &mut self.step, &mut self.idle, &mut self.work];
+        let counts = [&mut self.begun, &mut self.step, &mut self.idle, &mut self.work, &mut self.of_step];
         counts.into_iter().for_each(|count| count.fields(fields));
         let numbers = [&mut self.predicted_decrease, &mut self.margin, &mut self.left, &mut self.size];
         numbers.into_iter().for_each(|number| number.fields(fields));
         self.slow.fields(fields);
         self.quadratic.fields(fields);
         self.for_the_gap.fields(fields);
+        self.dual.fields(fields);
     }
 }
 
@@ -126,7 +133,7 @@ impl<V: Value> Newton<'_, V> {
                 let Reached { point, memory } = &mut reached;
                 self.descend(point, columns, memory, course, watch)
             }
-            Some(scope) => self.rounds(&mut reached, columns, Some((scope, course)), watch),
+            Some(scope) => self.rounds(&mut reached, columns, Some((scope, course)), false, watch),
         };
         (reached, ending)
     }

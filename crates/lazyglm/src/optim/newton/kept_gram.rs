@@ -62,14 +62,16 @@ impl KeptGram {
 
 /// The working set and the weights that are the next to leave zero along a path, in ascending order.
 fn with_next<V: Value>(newton: &Newton<V>, point: &Point, set: &[u32]) -> Vec<u32> {
-    let mut near = Vec::new();
+    let (mut near, ever) = (Vec::new(), newton.problem.loss.is_quadratic());
     newton.for_each_column(|j| {
         let (l1, steep) = (newton.n * newton.problem.weighted_penalty.at(j).l1, newton.steepness(point, j));
-        if l1 > 0.0 && steep > SOON * l1 && set.binary_search(&(j as u32)).is_err() {
+        if l1 > 0.0 && (ever || steep > SOON * l1) && set.binary_search(&(j as u32)).is_err() {
             near.push((steep - l1, j as u32));
         }
     });
-    let next = super::largest_gradients(near, FEW.max(set.len() / 2));
+    // If D never changes, a matrix of twice as many columns saves the next ones: their work is a geometric series.
+    let growth = if newton.problem.loss.is_quadratic() { set.len() + FEW } else { FEW.max(set.len() / 2) };
+    let next = super::largest_gradients(near, growth);
     let mut all: Vec<u32> = set.iter().copied().chain(next.into_iter().map(|(_, j)| j)).collect();
     all.sort_unstable();
     all
@@ -82,16 +84,19 @@ fn by_rows<V: Value>(newton: &Newton<V>, set: &[u32], curvature: &[f64]) -> Gram
     let mut place = vec![u32::MAX; rows.columns()];
     set.iter().zip(0..).for_each(|(&j, k)| place[j as usize] = k);
     let mut a = vec![0.0; side * side];
-    let (mut own, mut total): (Vec<(usize, f64)>, f64) = (Vec::new(), 0.0);
+    let longest = rows.offsets().windows(2).map(|span| span[1] - span[0]).max().unwrap_or(0);
+    let (mut own, mut total) = (vec![(0u32, 0.0); longest + 1], 0.0);
     for (i, &d) in curvature.iter().enumerate() {
-        own.clear();
-        let row = rows.row(newton.values, i);
-        let terms = row.ids.iter().zip(row.values).map(|(&j, x)| (place[j as usize], x.to_f64()));
-        own.extend(terms.filter(|(k, _)| *k != u32::MAX).map(|(k, x)| (k as usize, x)));
-        own.push((side - 1, 1.0));
-        for (first, &(k, x)) in own.iter().enumerate() {
-            let (weighted, line) = (d * x, &mut a[k * side..(k + 1) * side]);
-            own[first..].iter().for_each(|&(l, y)| line[l] += weighted * y);
+        let (row, mut len) = (rows.row(newton.values, i), 0);
+        // Every entry is written, and the next one overwrites it unless it counts. This avoids a branch.
+        for (&j, x) in row.ids.iter().zip(row.values) {
+            own[len] = (place[j as usize], x.to_f64());
+            len += usize::from(own[len].0 != u32::MAX);
+        }
+        for (first, &(k, x)) in own[..len].iter().enumerate() {
+            let (weighted, line) = (d * x, &mut a[k as usize * side..][..side]);
+            own[first..len].iter().for_each(|&(l, y)| line[l as usize] += weighted * y);
+            line[side - 1] += weighted;
         }
         total += d;
     }

@@ -1,8 +1,8 @@
 //! The rows with enough curvature to be kept in the sums by column.
 
-use super::Newton;
 use super::kept_gram::KeptGram;
 use super::point::{Point, total};
+use super::{Newton, Problem};
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, CompactColumns, DecodedColumns, F32Columns, ModelColumns};
 use std::sync::Arc;
@@ -13,6 +13,9 @@ const FAINT: f64 = 4e-3;
 const FAINT_TOTAL: f64 = 5e-3;
 /// and at most this share of the curvature of each weight.
 const FAINT_COLUMN: f64 = 0.3;
+
+/// Rows are omitted only if they have at least this share of all non-zeros: else their columns are not worth a look.
+const FEW: f64 = 0.25;
 
 /// The columns of a quadratic model, on the rows that are kept.
 pub(super) struct KeptRows<'c> {
@@ -39,14 +42,17 @@ impl<'c> KeptRows<'c> {
         if all_rows {
             return KeptRows::rows(point, columns, set, curvature.iter().map(|d| *d > 0.0).collect());
         }
-        let keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
-        let kept = KeptRows::rows(point, columns, set, keep);
-        let faint = |[kept, rest]: &[f64; 2]| *rest > FAINT_COLUMN * (kept + rest);
-        if !kept.squares.iter().any(faint) {
-            return kept;
+        let mut keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
+        if newton.share_of_nonzeros(|i| !keep[i]) < FEW {
+            return KeptRows::rows(point, columns, set, curvature.iter().map(|d| *d > 0.0).collect());
         }
-        let mut keep = kept.keep.unwrap_or_default();
-        for (&j, _) in set.iter().zip(&kept.squares).filter(|(_, squares)| faint(squares)) {
+        let faint = |&&j: &&u32| {
+            let mut squares = [0.0; 2];
+            columns.for_each(j as usize, |i, x| squares[usize::from(keep[i])] += x * x * curvature[i]);
+            squares[0] > FAINT_COLUMN * (squares[0] + squares[1])
+        };
+        let all_of: Vec<u32> = set.iter().filter(faint).copied().collect();
+        for j in all_of {
             columns.for_each(j as usize, |i, _| keep[i] = curvature[i] > 0.0);
         }
         KeptRows::rows(point, columns, set, keep)
@@ -102,6 +108,21 @@ impl<'c> KeptRows<'c> {
         let (columns, squares) = DecodedColumns::new(columns, set, &roots);
         let of_bias = [sums[0], sums[1], 0.0];
         KeptRows { columns: ModelColumns::Decoded(columns), squares, roots, of_bias, keep: None }
+    }
+}
+
+impl<V: Value> Newton<'_, V> {
+    /// The share of some rows in all non-zeros; in all rows, if only columns are stored.
+    fn share_of_nonzeros(&self, which: impl Fn(usize) -> bool) -> f64 {
+        let Problem { examples, .. } = self.problem;
+        let offsets = examples.rows.offsets();
+        let stored = offsets.len() == examples.len() + 1;
+        let count = |i: usize| if stored { offsets[i + 1] - offsets[i] } else { 1 };
+        let [some, all] = (0..examples.len()).fold([0, 0], |[some, all], i| {
+            let count = count(i);
+            [some + if which(i) { count } else { 0 }, all + count]
+        });
+        some as f64 / all.max(1) as f64
     }
 }
 

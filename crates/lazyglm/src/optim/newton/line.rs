@@ -15,7 +15,7 @@ const ARMIJO: f64 = 0.01;
 const FAR: f64 = 0.3;
 
 /// Relative rounding error of F.
-const ROUNDING: f64 = 1e-15;
+pub(super) const ROUNDING: f64 = 1e-15;
 
 /// A step of the line search.
 pub(super) struct Step {
@@ -23,14 +23,16 @@ pub(super) struct Step {
     pub alpha: f64,
     /// An estimate of n(F − F*) after it, if the model was minimised exactly over all weights.
     pub left: f64,
+    /// The loss derivatives that the model predicts after the step: a dual point.
+    pub slopes: Option<Vec<f64>>,
 }
 
 impl Step {
-    const NONE: Step = Step { alpha: 0.0, left: f64::INFINITY };
+    const NONE: Step = Step { alpha: 0.0, left: f64::INFINITY, slopes: None };
 }
 
 impl<V: Value> Newton<'_, V> {
-    /// Takes a step.
+    /// Takes a step. The gradient remains that of the point before.
     pub(super) fn line_search(
         &self,
         point: &mut Point,
@@ -55,12 +57,13 @@ impl<V: Value> Newton<'_, V> {
                 }
                 let left =
                     if alpha == 1.0 { distance_after(point, model, &terms, &along) } else { f64::INFINITY };
+                let slopes =
+                    (alpha == 1.0 && self.scope.is_none()).then(|| slopes_of_model(point, model, &along));
                 self.move_weights(point, model, alpha);
                 (point.scores, point.penalty) = (scores, penalty);
                 point.enter(terms);
                 self.settle_bias(point, 2, self.enough());
-                self.update_gradient(point, columns);
-                return Step { alpha, left };
+                return Step { alpha, left, slopes };
             }
             alpha *= 0.5;
         }
@@ -116,6 +119,13 @@ impl<V: Value> Newton<'_, V> {
             }
         }
     }
+}
+
+/// The loss derivatives ℓ′(s) + D·u that the model predicts after the full step. At its minimum, they satisfy the constraints of
+/// the dual problem, which those of F after the step miss by what the model misses.
+fn slopes_of_model(point: &Point, model: &QuadraticModel, along: &[f64]) -> Vec<f64> {
+    let curvature = model.gram.as_ref().map_or(&point.second_derivatives, |kept| &kept.curvature);
+    point.slopes.iter().zip(curvature).zip(along).map(|((slope, d), u)| slope + d * u).collect()
 }
 
 /// An upper bound on the distance n(F − F*) after a full step to the minimum of the model, as far as F is quadratic there.

@@ -17,6 +17,8 @@
 
 mod by_columns;
 mod descend;
+mod dual;
+mod extrapolate;
 mod face;
 mod gains;
 mod gram;
@@ -82,7 +84,7 @@ pub struct Options {
 pub enum NewtonStop {
     /// The relative duality gap is below the tolerance, which certifies the result.
     Gap,
-    /// The predicted decrease of a step is below a tenth of the tolerance. This is reliable, but not a
+    /// The estimated distance from the optimum is below a third of the tolerance. This is reliable, but not a
     /// certificate.
     PredictedDecrease,
     /// F does not decrease further in this precision.
@@ -295,7 +297,7 @@ impl<'a, V: Value> Newton<'a, V> {
         }
         let rows = self.problem.examples.rows;
         let halted = self.bounds.unfinished.and_then(|place| Halted::find(place, rows.len(), rows.columns()));
-        let (here, ending) = match (self.ridge_rows(copies), halted, reached.take(), weights) {
+        let (mut here, ending) = match (self.ridge_rows(copies), halted, reached.take(), weights) {
             (Some(rows), Some(halted), ..) => self.go_on_ridge(halted, rows, watch),
             (Some(rows), None, reached, weights) => self.run_ridge(rows, reached, weights, watch),
             (None, Some(halted), ..) => self.go_on(halted, self.columns(view), watch),
@@ -313,10 +315,11 @@ impl<'a, V: Value> Newton<'a, V> {
             }
             (None, None, None, None) => self.run(view, watch),
         };
+        here.memory.l1 = self.problem.weighted_penalty.penalty.l1;
         let (weights, bias) = (here.point.weights.clone(), here.point.bias);
-        let Ending { stop, steps, predicted_decrease } = ending;
+        let Ending { stop, steps, predicted_decrease, dual } = ending;
         *reached = (stop != NewtonStop::Diverged).then_some(here); // nothing can go on from NaN
-        Solution { weights, bias, stop, steps, predicted_decrease, dual: None }
+        Solution { weights, bias, stop, steps, predicted_decrease, dual }
     }
 
     /// Minimises F from the null model.

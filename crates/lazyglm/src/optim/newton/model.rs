@@ -37,6 +37,10 @@ const FEW_SWEEPS: usize = 50;
 
 /// Ratio of successive decreases above which sweeps are too slow to tell what is left.
 const RELIABLE: f64 = 0.8;
+/// Ratio of successive decreases up to which sweeps alone tell what is left,
+const SOON: f64 = 0.5;
+/// if there are so many times as many rows as weights: else Q is nearly flat in some directions, where sweeps are slow.
+const MANY: usize = 4;
 /// What is left may be this many times what sweeps tell.
 const UNSURE: f64 = 8.0;
 
@@ -49,14 +53,16 @@ pub(super) struct Accuracy {
     pub surely: bool,
     /// The remaining decrease that suffices for the last step,
     pub enough: f64,
-    /// which this step is if F misses less than `enough` of its minimum because of this share of the decrease.
+    /// Whether the optimum is far, so that the minimum of Q is not exact either.
+    pub far: bool,
+    /// which this step is if F misses less than `enough` of its minimum, as `missed` times the square of the decrease tells.
     pub missed: f64,
 }
 
 impl Accuracy {
     /// The remaining decrease at which to end, after this decrease, and whether it must be reliable.
     pub(super) fn for_decrease(&self, decrease: f64) -> (f64, bool) {
-        match self.missed * decrease <= self.enough {
+        match self.missed * decrease * decrease <= self.enough {
             true => (self.enough.min(self.share * decrease), true),
             false => (self.share * decrease, self.surely),
         }
@@ -224,8 +230,12 @@ impl<'c> QuadraticModel<'c> {
             self.gram = Some(kept);
             return touched;
         }
-        if let Some(gram) = Gram::of(self) {
-            return self.columns.nonzeros() + self.solve_gram(&gram, accuracy, bounds);
+        let mut gram_after = self.sweeps_before_gram(accuracy);
+        if gram_after == Some(0) {
+            if let Some(gram) = Gram::of(self) {
+                return self.columns.nonzeros() + self.solve_gram(&gram, accuracy, bounds);
+            }
+            gram_after = None;
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
@@ -239,12 +249,26 @@ impl<'c> QuadraticModel<'c> {
             if sweeps_alone && (settled || sweep == FEW_SWEEPS) {
                 break;
             }
+            if settled
+                && !accuracy.surely
+                && gains.ratio() <= SOON
+                && MANY * self.set.len() <= self.roots.len()
+            {
+                self.left = UNSURE * least;
+                break;
+            }
             if touched >= bounds.work || bounds.interrupted() {
                 self.unsolved = !settled;
                 break;
             }
+            if gram_after.is_some_and(|most| sweep + 1 >= most) {
+                if let Some(gram) = Gram::of(self) {
+                    return touched + self.solve_gram(&gram, accuracy, bounds);
+                }
+                gram_after = None;
+            }
             since += 1;
-            if self.on_face && (settled || (since >= 3 && gains.ratio() > SLOW)) {
+            if self.on_face && gram_after.is_none() && (settled || (since >= 3 && gains.ratio() > SLOW)) {
                 let rows = rows.get_or_insert_with(|| self.columns.by_rows());
                 let gain = self.minimise_on_face(rows.as_ref(), bounds);
                 gains.add_jump(gain);

@@ -2,9 +2,10 @@
 
 use super::descend::Ending;
 use super::{Newton, Problem, Solution};
-use crate::data::rows::Value;
+use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::ColumnStore;
 use crate::problem::loss::Derivatives;
+use crate::problem::source::{Pooled, of_few_kinds};
 use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
 
@@ -30,6 +31,13 @@ pub(super) struct Point {
 }
 
 impl Point {
+    /// The point without weights, whose rows are not known yet.
+    pub fn empty(width: usize) -> Point {
+        let [weights, gradient] = [(); 2].map(|()| vec![0.0; width]);
+        let [scores, slopes, second_derivatives] = [(); 3].map(|()| Vec::new());
+        Point { weights, bias: 0.0, scores, slopes, second_derivatives, gradient, penalty: 0.0, value: 0.0 }
+    }
+
     /// Enters the terms at the scores.
     pub fn enter(&mut self, terms: Terms) {
         self.value = terms.loss + self.penalty;
@@ -38,8 +46,8 @@ impl Point {
 
     /// Converts the point to a solution.
     pub fn solved(self, ending: Ending) -> Solution {
-        let Ending { stop, steps, predicted_decrease } = ending;
-        Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease, dual: None }
+        let Ending { stop, steps, predicted_decrease, dual } = ending;
+        Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease, dual }
     }
 }
 
@@ -89,19 +97,32 @@ impl<V: Value> Newton<'_, V> {
     pub(super) fn null_point(&self) -> Point {
         let examples = self.problem.examples;
         let width = examples.rows.columns();
-        let mut point = Point {
-            weights: vec![0.0; width],
-            bias: 0.0,
-            scores: examples.offsets.map_or_else(|| vec![0.0; examples.len()], <[f64]>::to_vec),
-            slopes: Vec::new(),
-            second_derivatives: Vec::new(),
-            gradient: vec![0.0; width],
-            penalty: 0.0,
-            value: 0.0,
-        };
+        let scores = examples.offsets.map_or_else(|| vec![0.0; examples.len()], <[f64]>::to_vec);
+        let mut point = Point { scores, ..Point::empty(width) };
+        if let Some(bias) = self.bias_of_few_kinds() {
+            point.bias = bias;
+            point.scores.iter_mut().for_each(|score| *score += bias);
+        }
         self.settle(&mut point, 60, 1e-12); // λ₁_max depends on it
         self.gradient_by_rows(&mut point);
         point
+    }
+
+    /// The best bias without weights, on one row per kind of target and offset, with the total weight of its rows. `None` if
+    /// there is no bias or if there are many kinds.
+    fn bias_of_few_kinds(&self) -> Option<f64> {
+        let Problem { examples, loss, weighted_penalty, bias } = *self.problem;
+        let kinds = if bias { of_few_kinds(examples) } else { None }?;
+        let numbers = |of: fn(&Pooled) -> f64| -> Vec<f64> { kinds.iter().map(of).collect() };
+        let (targets, weights, offsets) =
+            (numbers(|k| k.target), numbers(|k| k.weight), numbers(|k| k.offset));
+        let rows = RowsRef::trusted(&[0], &[], ValuesRef::F32(&[]), 0);
+        let examples = Examples { rows, targets: &targets, weights: Some(&weights), offsets: None };
+        let problem = Problem { examples, loss, weighted_penalty, bias };
+        let few = Newton::<f32> { n: self.n, ..Newton::new(&problem, &[], self.options, self.bounds) };
+        let mut point = Point { scores: offsets, ..Point::empty(0) };
+        few.settle(&mut point, 60, 1e-12);
+        Some(point.bias)
     }
 
     /// Computes Xᵀr by rows, without the view by columns.
@@ -240,7 +261,17 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The sum of ω(ℓ*(θu) − θu·o) over the rows, for a share θ of their derivatives ωu.
-    fn conjugates(&self, slopes: &[f64], share: f64) -> f64 {
+    pub(super) fn conjugates(&self, slopes: &[f64], share: f64) -> f64 {
+        let examples = self.problem.examples;
+        let of_row = |(i, conjugate): (usize, &f64)| match examples.weight(i) {
+            0.0 => 0.0,
+            weight => weight * conjugate - share * slopes[i] * examples.offset(i),
+        };
+        self.conjugates_of_rows(slopes, share).iter().enumerate().map(of_row).sum()
+    }
+
+    /// The conjugates ℓ*(θu) of the rows' derivatives ωu.
+    pub(super) fn conjugates_of_rows(&self, slopes: &[f64], share: f64) -> Vec<f64> {
         let Problem { examples, loss, .. } = self.problem;
         let unweighted = |(i, slope): (usize, &f64)| match examples.weight(i) {
             0.0 => 0.0,
@@ -249,9 +280,7 @@ impl<V: Value> Newton<'_, V> {
         let slopes: Vec<f64> = slopes.iter().enumerate().map(unweighted).collect();
         let mut conjugates = vec![0.0; slopes.len()];
         loss.conjugate_of_rows(&slopes, examples.targets, &mut conjugates);
-        let one =
-            |(i, conjugate): (usize, &f64)| examples.weight(i) * (conjugate - slopes[i] * examples.offset(i));
-        conjugates.iter().enumerate().map(one).sum()
+        conjugates
     }
 
     /// The relative gap, for derivatives that shrink by `share` to satisfy the constraints of the dual problem. `gap`
@@ -289,7 +318,7 @@ pub(super) fn total(numbers: &[f64]) -> f64 {
 }
 
 /// The sum of magnitudes.
-fn total_size(numbers: &[f64]) -> f64 {
+pub(super) fn total_size(numbers: &[f64]) -> f64 {
     eight_sums(numbers, f64::abs)
 }
 

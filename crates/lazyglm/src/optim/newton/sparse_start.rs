@@ -80,6 +80,7 @@ impl<V: Value> Newton<'_, V> {
                     stop,
                     steps,
                     predicted_decrease: found.predicted_decrease,
+                    dual: None,
                 });
             }
             last = Some(part);
