@@ -302,7 +302,7 @@ impl Pooled {
 
 /// The distinct targets and offsets, each with the total weight of its rows.
 pub(crate) fn pooled_by_target(examples: Examples) -> Vec<Pooled> {
-    let mut pooled = of_few_kinds(examples).unwrap_or_else(|| rows_of(examples).collect());
+    let mut pooled = few_kinds(examples).unwrap_or_else(|| rows_of(examples).collect());
     pool(&mut pooled);
     pooled
 }
@@ -316,11 +316,16 @@ fn rows_of(examples: Examples) -> impl Iterator<Item = Pooled> {
     })
 }
 
+/// The distinct targets and offsets with the total weights of their rows, if there are only a few.
+pub(crate) fn few_kinds(examples: Examples) -> Option<Vec<Pooled>> {
+    of_few_kinds(rows_of(examples))
+}
+
 /// The rows of each kind pooled in their order, without sorting all of them. `None` for more than a few kinds.
-pub(crate) fn of_few_kinds(examples: Examples) -> Option<Vec<Pooled>> {
+fn of_few_kinds(rows: impl Iterator<Item = Pooled>) -> Option<Vec<Pooled>> {
     const FEW: usize = 4;
     let mut kinds: Vec<Pooled> = Vec::with_capacity(FEW);
-    for row in rows_of(examples) {
+    for row in rows {
         let of = |kind: &Pooled| (kind.target, kind.offset);
         match kinds.iter().position(|kind| of(kind) == of(&row)) {
             None if kinds.len() == FEW => return None,

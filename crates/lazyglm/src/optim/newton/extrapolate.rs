@@ -54,7 +54,8 @@ impl<V: Value> Newton<'_, V> {
         let weights: Vec<f64> = point.weights.iter().zip(&before.weights).map(further).collect();
         let scores: Vec<f64> = point.scores.iter().zip(&before.scores).map(further).collect();
         let (terms, penalty) = (self.terms(&scores), self.n * weighted_penalty.value(&weights));
-        if !(terms.loss + penalty < point.value) {
+        let is_lower = terms.loss + penalty < point.value; // false for NaN
+        if !is_lower {
             return false;
         }
         (point.weights, point.scores, point.penalty) = (weights, scores, penalty);

@@ -5,7 +5,7 @@ use super::{Newton, Problem, Solution};
 use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::ColumnStore;
 use crate::problem::loss::Derivatives;
-use crate::problem::source::{Pooled, of_few_kinds};
+use crate::problem::source::{Pooled, few_kinds};
 use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
 
@@ -112,7 +112,7 @@ impl<V: Value> Newton<'_, V> {
     /// there is no bias or if there are many kinds.
     fn bias_of_few_kinds(&self) -> Option<f64> {
         let Problem { examples, loss, weighted_penalty, bias } = *self.problem;
-        let kinds = if bias { of_few_kinds(examples) } else { None }?;
+        let kinds = if bias { few_kinds(examples) } else { None }?;
         let numbers = |of: fn(&Pooled) -> f64| -> Vec<f64> { kinds.iter().map(of).collect() };
         let (targets, weights, offsets) =
             (numbers(|k| k.target), numbers(|k| k.weight), numbers(|k| k.offset));
