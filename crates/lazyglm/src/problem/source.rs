@@ -355,17 +355,7 @@ pub(crate) fn pool(pooled: &mut Vec<Pooled>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::rows::Rows;
     use proptest::prelude::*;
-
-    fn kinds_of(pooled: &[Pooled]) -> Option<Vec<Pooled>> {
-        let mut rows = Rows::new();
-        pooled.iter().for_each(|_| rows.push(&[]).unwrap());
-        let of = |number: fn(&Pooled) -> f64| pooled.iter().map(number).collect::<Vec<f64>>();
-        let [targets, weights, offsets] = [of(|row| row.target), of(|row| row.weight), of(|row| row.offset)];
-        let (weights, offsets) = (Some(&weights[..]), Some(&offsets[..]));
-        of_few_kinds(Examples { rows: rows.borrow(), targets: &targets, weights, offsets })
-    }
 
     proptest! {
         #[test]
@@ -380,7 +370,7 @@ mod tests {
             let rows: Vec<Pooled> = kinds.iter().map(one).collect();
             let mut sorted = rows.clone();
             pool(&mut sorted);
-            let few = kinds_of(&rows);
+            let few = of_few_kinds(rows.iter().copied());
             prop_assert_eq!(few.is_some(), sorted.len() <= 4);
             if let Some(mut few) = few {
                 pool(&mut few);
@@ -395,6 +385,6 @@ mod tests {
     #[test]
     fn a_zero_and_a_negative_zero_are_left_to_sorting() {
         let rows = [0.0, -0.0].map(|offset| Pooled { target: 1.0, offset, weight: 1.0 });
-        assert!(kinds_of(&rows).is_none());
+        assert!(of_few_kinds(rows.into_iter()).is_none());
     }
 }
