@@ -96,7 +96,10 @@ fn sample_weights_and_other_penalties_are_part_of_the_problem() {
     let trained = folder.json("train a.svm --sample-weights weights --l1 1e-2 --l2 0 -o m --json --quiet");
     let proved = folder.json("certify m a.svm --sample-weights weights --json");
     near(number(&trained, "objective"), number(&proved, "objective"), 1e-7);
-    near(number(&trained, "dual"), number(&proved, "dual"), 1e-6);
+    // Without l2, the solver has a bound that the weights alone do not give.
+    let [own, of_weights] = [&trained, &proved].map(|report| number(report, "dual"));
+    assert!(own >= of_weights - 1e-9 && own <= number(&trained, "objective") + 1e-9, "{trained} {proved}");
+    near(own, of_weights, 1e-4);
     assert!(folder.ok("certify m a.svm").stderr.contains("rows had weights in training"));
     let unpenalised = folder.json("certify m a.svm --l1 0 --l2 0 --json --quiet");
     assert_eq!((&unpenalised["dual"], &unpenalised["relative_gap"]), (&Value::Null, &Value::Null));

@@ -111,6 +111,9 @@ fn stopped(report: &Report) -> Option<String> {
         (Stop::PredictedDecrease, Some(predicted_decrease)) => Some(format!(
             "at the tolerance: another step would lower the objective by about {predicted_decrease:.1e} of it (the certificate is loose without l2)"
         )),
+        (Stop::PredictedDecrease, None) => Some(
+            "at the tolerance, as the solver estimates it (the certificate is loose without l2)".to_string(),
+        ),
         (Stop::Precision, _) => {
             Some("where the objective decreases no further in this precision".to_string())
         }
