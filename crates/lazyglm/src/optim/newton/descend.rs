@@ -49,8 +49,6 @@ const DOUBT: f64 = 3.0;
 const LAST: f64 = 0.07;
 /// Predicted decrease, relative to F, from which on the minimum of the model is exact: it then gives the best certificate.
 const NEAR_END: f64 = 1e-2;
-/// The work for the gap grows with the work so far if the gap is at most this many times the tolerance.
-const HOPE: f64 = 30.0;
 
 /// Numbers that the solver may touch for the certificate alone, after the predicted decrease has reached the tolerance: milliseconds.
 const FOR_THE_GAP: usize = 4_000_000;
@@ -167,7 +165,7 @@ impl<V: Value> Newton<'_, V> {
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {
                 return course.ended(NewtonStop::Gap);
             }
-            if let Some(stop) = self.stop_near(&mut course, point, gap) {
+            if let Some(stop) = self.stop_near(&mut course, point) {
                 return course.ended(stop);
             }
             if !go_on {
@@ -190,7 +188,6 @@ impl<V: Value> Newton<'_, V> {
             }
             let of_step = touched + self.problem.examples.rows.nonzeros() + point.weights.len();
             course.work = course.work.saturating_sub(of_step);
-            course.of_step = of_step;
             course.for_the_gap = course.for_the_gap.map(|left| left.saturating_sub(of_step));
             let last = course.predicted_decrease;
             course.predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
@@ -237,7 +234,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// Whether to stop near the optimum: if the model of the last step proves it, or after some work for a gap.
-    fn stop_near(&self, course: &mut Course, point: &Point, gap: f64) -> Option<NewtonStop> {
+    fn stop_near(&self, course: &mut Course, point: &Point) -> Option<NewtonStop> {
         if !self.is_close(course, point, course.step) {
             return None;
         }
@@ -247,11 +244,9 @@ impl<V: Value> Newton<'_, V> {
         if of_model <= self.options.tolerance {
             return Some(NewtonStop::Gap);
         }
-        let share = if gap.min(of_model) > HOPE * self.options.tolerance { 0 } else { FOR_THE_GAP_SHARE };
-        let work = self.work_for_the_gap(self.bounds.work - course.work, share);
+        let work = self.work_for_the_gap(self.bounds.work - course.work);
         let left = *course.for_the_gap.get_or_insert(work);
-        let too_little = left < course.of_step && self.options.tolerance >= COARSE;
-        (left == 0 || too_little).then_some(NewtonStop::PredictedDecrease)
+        (left == 0).then_some(NewtonStop::PredictedDecrease)
     }
 
     /// How accurately to minimise the next model.
@@ -277,9 +272,9 @@ impl<V: Value> Newton<'_, V> {
 
     /// Work for a certificate, after steps whose predicted decrease is small enough. If λ₂ = 0, the gap is of first order in the
     /// violation, so some more steps prove far more. None along a path, whose models are many.
-    fn work_for_the_gap(&self, so_far: usize, share: usize) -> usize {
+    fn work_for_the_gap(&self, so_far: usize) -> usize {
         match self.scope {
-            None => FOR_THE_GAP.max(so_far.checked_div(share).unwrap_or(0)),
+            None => FOR_THE_GAP.max(so_far / FOR_THE_GAP_SHARE),
             Some(_) => 0,
         }
     }

@@ -31,8 +31,6 @@ pub(super) struct Course {
     pub work: usize,
     /// The same for the certificate alone, once the predicted decrease has reached the tolerance.
     pub for_the_gap: Option<usize>,
-    /// Numbers that the last step touched.
-    pub of_step: usize,
     /// Without λ₁: the squared norm of the gradient before the last step.
     pub size: f64,
     /// Without λ₁: whether D has not changed in the last step.
@@ -52,7 +50,6 @@ impl Course {
             left: f64::INFINITY,
             dual: None,
             work,
-            of_step: 0,
             for_the_gap: None,
             size: f64::INFINITY,
             quadratic: false,
@@ -67,7 +64,7 @@ impl Course {
 
 impl State for Course {
     fn fields(&mut self, fields: &mut Fields) {
-        let counts = [&mut self.begun, &mut self.step, &mut self.idle, &mut self.work, &mut self.of_step];
+        let counts = [&mut self.begun, &mut self.step, &mut self.idle, &mut self.work];
         counts.into_iter().for_each(|count| count.fields(fields));
         let numbers = [&mut self.predicted_decrease, &mut self.margin, &mut self.left, &mut self.size];
         numbers.into_iter().for_each(|number| number.fields(fields));
