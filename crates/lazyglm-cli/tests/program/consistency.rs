@@ -82,7 +82,7 @@ fn classes_that_nobody_named_are_trained_within_memory_and_on_disk() {
     let line = format!("train d.svm --task classify --l1 0.001 {LITTLE} -o m");
     for flags in ["--cache off", "--multiclass ovr", "--validation d.svm --early-stop 1"] {
         let report = folder.json(&format!("{line} {flags} --json"));
-        assert_eq!(report["relative_gap"].is_null(), !flags.contains("ovr"), "{report}");
+        assert!(!report["relative_gap"].is_null(), "a softmax has a certificate, too: {report}");
         let found = folder.json("evaluate m d.svm --json");
         assert!(figure(&found, "accuracy") > 0.3, "{found}");
     }

@@ -19,6 +19,9 @@ const HOPELESS: f64 = 0.08;
 /// Relative excess over the lowest loss of a ray at which the way down ends.
 const CLEARLY: f64 = 0.01;
 
+/// Ratio of successive falls of the loss from which on the rest of a way is foreseen.
+const FADES: f64 = 2.0 / 3.0;
+
 /// The penalty at a point of a ray.
 pub(super) fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
     let t = 10f64.powf(-0.5 * f64::from(k));
@@ -214,11 +217,13 @@ impl Descent {
         !self.ended
     }
 
-    /// Ends the way if the loss would stay above that of another ray's best, should it fall twice as far as in the last step.
+    /// Ends the way if the loss falls ever less, and would stay above that of another ray's best, should it fall by twice the last
+    /// step in all that is left. Falls that shrink to `FADES` or less add up to no more.
     pub fn end_if_beaten(&mut self, walk: &mut Walk, rival: f64) -> bool {
-        let [last, before] =
-            [self.next - 1, self.next - 2].map(|k| walk.looked.get(&k).map(|at| at.held.loss()));
-        let beaten = matches!((last, before), (Some(last), Some(before)) if last - 2.0 * (before - last).max(0.0) > rival);
+        let losses = [1, 2, 3].map(|back| walk.looked.get(&(self.next - back)).map(|at| at.held.loss()));
+        let [Some(last), Some(before), Some(first)] = losses else { return false };
+        let falls = [first - before, (before - last).max(0.0)];
+        let beaten = falls[1] <= FADES * falls[0] && last - 2.0 * falls[1] > rival;
         self.ended |= beaten;
         beaten
     }
