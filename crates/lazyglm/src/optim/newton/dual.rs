@@ -9,6 +9,7 @@
 //! is of first order in 1 − θ. Those of the model miss the maximum of D by the square of the same.
 
 use super::Newton;
+use super::line::ROUNDING;
 use super::point::{Point, total, total_size};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
@@ -43,7 +44,9 @@ impl<V: Value> Newton<'_, V> {
         let one = |j: usize| (weighted_penalty.one(j), gradient[j] / self.n);
         let share = (0..gradient.len()).map(one).map(|(one, g)| one.share(g)).fold(1.0, f64::min);
         let of_weights: f64 = (0..gradient.len()).map(one).map(|(one, g)| one.conjugate(share * g)).sum();
-        let dual = -self.conjugates(&slopes, share) / self.n - of_weights;
+        // Less the rounding error of the sums: a bound that reaches F would prove any tolerance.
+        let dual =
+            -self.conjugates(&slopes, share) / self.n - of_weights - ROUNDING * point.value.abs() / self.n;
         Some(dual).filter(|dual| dual.is_finite())
     }
 
