@@ -1,11 +1,14 @@
 """The estimators that search penalties: every model is the one it would be alone, and the rest is scikit-learn's."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNetCV, LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import log_loss, make_scorer, max_error, mean_poisson_deviance, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
@@ -14,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 
 import lazyglm
-from lazyglm import ElasticNetClassifierCV, ElasticNetRegressorCV, SGDClassifier, SGDRegressor
+from lazyglm import ElasticNetClassifier, ElasticNetClassifierCV, ElasticNetRegressorCV, SGDClassifier, SGDRegressor
 
 EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": "asks for more digits than tol" for kind in ("dense", "sparse")}
 
@@ -277,3 +280,14 @@ def test_as_good_as_logistic_regression_cv_on_rare_features():
     theirs = LogisticRegressionCV(l1_ratios=(0.0,), use_legacy_attributes=False, scoring="neg_log_loss", cv=5).fit(X[train], y[train])
     losses = [log_loss(y[test], model.predict_proba(X[test])) for model in (ours, theirs)]
     assert losses[0] < losses[1] + 0.005 < 0.6, losses
+
+
+def test_the_model_that_is_kept_is_certified_where_the_solves_of_its_path_end_by_an_estimate():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        search = ElasticNetClassifierCV(l1_ratio=1.0, random_state=0).fit(X, y)
+    assert search.dual_gap_ <= 1e-4
+    alone = ElasticNetClassifier(alpha=search.alpha_, l1_ratio=1.0, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(search.coef_, alone.coef_, atol=5e-3 * np.abs(alone.coef_).max())
