@@ -228,9 +228,10 @@ impl<V: Value> Newton<'_, V> {
 
     /// Whether the last step shows that the optimum is near enough, where the gap of the point is too loose to show it.
     fn is_close(&self, course: &Course, point: &Point, steps: usize) -> bool {
-        let predicted = course.predicted_decrease.max(ROUNDING) <= course.margin * self.options.tolerance;
+        let predicted = course.predicted_decrease <= course.margin * self.options.tolerance;
         let estimated = course.left <= self.allowed_left(point) && steps >= self.bounds.least_steps;
-        (predicted || estimated) && self.gap_is_loose()
+        let means = self.options.tolerance >= ROUNDING; // no prediction is as exact as a smaller one
+        (predicted || estimated) && means && self.gap_is_loose()
     }
 
     /// Whether to stop near the optimum: if the model of the last step proves it, or after some work for a gap.
