@@ -253,11 +253,11 @@ def test_a_regression_that_converges_has_no_such_warning():
 @pytest.mark.parametrize(
     "fit",
     [
-        lambda X, y: AutoClassifier(tol=1e-300, random_state=0).fit(X, y),
+        lambda X, y: AutoClassifier(tol=1e-300, random_state=0).fit(X, X[:, 0] > 0),
         lambda X, y: AutoRegressor(tol=1e-300, random_state=0).fit(X, X[:, 0]),
         lambda X, y: ElasticNetClassifier(alpha=0).fit(X, X[:, 0] > 0),
         lambda X, y: ElasticNetClassifierCV(alphas=[0.0], cv=2).fit(X, X[:, 0] > 0),
-        lambda X, y: SGDClassifier("log_loss", solver="newton", tol=1e-300).fit(X, y),
+        lambda X, y: SGDClassifier("log_loss", solver="newton", alpha=0).fit(X, X[:, 0] > 0),
         lambda X, y: SGDClassifier("log_loss", max_iter=2).fit(X, y),
         lambda X, y: SGDRegressor(random_state=0).fit(1e3 * X, y),
         lambda X, y: SGDRegressor(random_state=0).partial_fit(1e5 * X, y),
