@@ -15,8 +15,8 @@ const FAR_APART: f64 = 10.0;
 /// Least number of rows that can tell a category from a name of each row.
 const ENOUGH_ROWS: usize = 20;
 
-/// Of the factors that divide each column by its standard deviation, those of columns of numbers; all others are one. `None` if the
-/// data are no table, or all columns have about the same unit.
+/// Factors that divide each column of numbers by its standard deviation. Other columns have the factor one. `None` if the data are
+/// not a table, or if all columns have about the same unit.
 pub(crate) fn scale_of_numbers(
     features: &Features,
     reading: &ReadConfig,

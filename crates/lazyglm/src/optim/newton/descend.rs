@@ -47,7 +47,7 @@ const ESTIMATED: f64 = 0.3;
 const DOUBT: f64 = 3.0;
 /// Share of the estimate that the model of the last step may leave.
 const LAST: f64 = 0.07;
-/// Predicted decrease, relative to F, from which on the minimum of the model is exact: it then gives the best certificate.
+/// Predicted decrease, relative to F, below which the model is minimised exactly. An exact minimum gives the best certificate.
 const NEAR_END: f64 = 1e-2;
 
 /// Numbers that the solver may touch for the certificate alone, after the predicted decrease has reached the tolerance: milliseconds.

@@ -19,7 +19,7 @@ const HOPELESS: f64 = 0.08;
 /// Relative excess over the lowest loss of a ray at which the way down ends.
 const CLEARLY: f64 = 0.01;
 
-/// Ratio of successive falls of the loss from which on the rest of a way is foreseen.
+/// Largest ratio of two successive falls of the loss at which the search estimates the falls that are left.
 const FADES: f64 = 2.0 / 3.0;
 
 /// The penalty at a point of a ray.
@@ -217,8 +217,8 @@ impl Descent {
         !self.ended
     }
 
-    /// Ends the way if the loss falls ever less, and would stay above that of another ray's best, should it fall by twice the last
-    /// step in all that is left. Falls that shrink to `FADES` or less add up to no more.
+    /// Ends the way if the falls of the loss fade, and if even a further fall of twice the last one would leave the loss above
+    /// `rival`. If each fall is at most `FADES` times the one before, all falls that are left add up to at most that.
     pub fn end_if_beaten(&mut self, walk: &mut Walk, rival: f64) -> bool {
         let losses = [1, 2, 3].map(|back| walk.looked.get(&(self.next - back)).map(|at| at.held.loss()));
         let [Some(last), Some(before), Some(first)] = losses else { return false };
