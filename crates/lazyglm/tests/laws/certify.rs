@@ -193,24 +193,21 @@ proptest! {
         let proved = case.certify().run(&model, &file).unwrap();
         let (report, proof) = (&trained.report, proved.certificate);
         prop_assert!(near(proof.objective, report.objective, 1e-9), "{proof:?} {}", report.objective);
-        // Scaling rounds weights, which may move a score from one side of a kink to the other: the slope then jumps. So the
-        // expected figures are those of the weights in the file.
-        let (violation, reported) = match kind.0 == "hinge" && case.load.scale != Scale::None {
-            true => {
-                let expected = case.in_memory(&model, &case.task(&file, kind, &case.load));
-                (largest(&expected), expected.iter().map(|one| one.dual.unwrap()).sum())
-            }
-            false => (report.violation, report.dual.unwrap()),
+        let expected = case.in_memory(&model, &case.task(&file, kind, &case.load));
+        // Scaling rounds weights, which may move a score from one side of a kink to the other: the slope then jumps.
+        let violation = match kind.0 == "hinge" && case.load.scale != Scale::None {
+            true => largest(&expected),
+            false => report.violation,
         };
         prop_assert!((proof.kkt - violation).abs() <= 1e-9 + 1e-6 * violation, "{proof:?} {violation}");
-        let dual = proof.dual.unwrap();
-        if kind == ("hinge", None) {
-            // The solver has dual variables, and a model file has none: both are lower bounds on the same optimum.
-            let of_solver = report.dual.unwrap();
-            prop_assert!(dual <= report.objective * (1.0 + 1e-9) && of_solver <= proof.objective * (1.0 + 1e-9));
-        } else {
-            prop_assert!(near(dual, reported, 1e-7), "{dual} {reported}");
-        }
+        let (dual, of_solver) = (proof.dual.unwrap(), report.dual.unwrap());
+        let in_memory: f64 = expected.iter().map(|one| one.dual.unwrap()).sum();
+        prop_assert!(near(dual, in_memory, 1e-7), "{dual} {in_memory}");
+        // A model file has the point only; Newton's last model may prove more. Near kinks, dual ascent may end at another
+        // bound after one rounding.
+        let as_good = of_solver >= dual || near(dual, of_solver, 1e-7);
+        prop_assert!(kind.0 == "hinge" || as_good, "{dual} {of_solver}");
+        prop_assert!(of_solver <= proof.objective * (1.0 + 1e-9), "{of_solver} {proof:?}");
         prop_assert_eq!(proved.rows, report.rows);
         prop_assert_eq!(proved.heads.len(), trained.heads.len());
         let each: f64 = proved.heads.iter().map(|(_, head)| head.objective).sum();
