@@ -199,8 +199,8 @@ class ElasticNetCV(PathPlots, WithBest):
         if len(coef) == 1 and found.reason == "predicted_decrease" and (found.gap or 0.0) > asked["tolerance"]:
             # The solves of a path end by an estimate of the distance. The model that is kept goes on for its certificate.
             l1, l2 = _net(self.l1_ratio_, self.alpha_)
-            more = trained(problem.task, 0, columns, {**asked, "l1": l1, "l2": l2, "start": [(coef[0], float(intercept[0]))]})
-            found = more._replace(steps=found.steps + more.steps)
+            again = trained(problem.task, 0, columns, {**asked, "l1": l1, "l2": l2, "start": [(coef[0], float(intercept[0]))]})
+            found = again._replace(steps=found.steps + again.steps)
         self._keep_model(problem, [found], asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
         path = [model["heads"] for (k, _), model in at.items() if k == chosen[0]]
         self._keep_path(path, alphas[chosen[0]][: len(path)], columns)

@@ -1,5 +1,6 @@
 //! What is to be learnt: losses, penalties, schedules, tasks with their targets, settings, and the table of solvers.
 
+pub(crate) mod dual_point;
 pub mod heads;
 pub mod lent;
 pub mod loss;

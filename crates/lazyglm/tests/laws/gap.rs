@@ -4,6 +4,7 @@ use crate::common::problem::Problem;
 use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{Bias, Worst, certify, mean_loss, objective};
+use lazyglm::optim::newton;
 use lazyglm::util::random::Random;
 use lazyglm::{
     Certify, Dataset, Declared, ElasticNet, Examples, Method, Model, Rows, Settings, Task, WeightedPenalty,
@@ -302,4 +303,51 @@ fn a_report_without_a_certificate_has_the_same_figures_otherwise() {
     assert_eq!(with, without, "scores and sums have the same bits on both ways through the rows");
     let l1_max = lazyglm::objective::l1_max(task.examples(), &*task.loss, Bias::Best);
     assert_eq!(l1_max, without.l1_max);
+}
+
+/// Counts of words: some in almost all rows, which depend on each other, and many in few.
+fn counts(random: &mut Random, rows: usize, columns: u32) -> (Rows, Vec<f64>) {
+    let (mut made, mut targets) = (Rows::new(), Vec::new());
+    for _ in 0..rows {
+        let length = 0.5 + random.uniform();
+        let mut row = Vec::new();
+        for j in 0..columns {
+            let mean = 40.0 * length / f64::from(1 + j);
+            let count = (mean * (0.5 + random.uniform()) + random.uniform()).floor();
+            if count > 0.0 && random.uniform() < mean {
+                row.push((j, count));
+            }
+        }
+        let sum: f64 = row.iter().map(|(j, x)| if j % 3 == 0 { *x } else { -0.5 * x }).sum();
+        targets.push(if sum + 8.0 * random.uniform() > 12.0 { 1.0 } else { -1.0 });
+        made.push(&row).unwrap();
+    }
+    (made, targets)
+}
+
+#[test]
+fn without_l2_the_constraints_of_a_few_columns_prove_a_point_near_the_minimum() {
+    let mut random = Random::new(40);
+    for name in ["logistic", "squared-hinge", "huber"] {
+        let (rows, targets) = counts(&mut random, 1500, 400);
+        let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
+        let loss = loss::parse(name).unwrap();
+        let penalty = ElasticNet { l1: 1e-3, l2: 0.0 };
+        let weighted_penalty = WeightedPenalty::of(penalty);
+        let problem = newton::Problem { examples, loss: &*loss, weighted_penalty, bias: true };
+        let solve = |tolerance: f64| {
+            let found =
+                newton::solve(&problem, None, &newton::Options { tolerance, steps: 300 }, &mut |_| true);
+            (certify(examples, &*loss, penalty, &found.weights, Some(found.bias)), found)
+        };
+        let (proof, found) = solve(1e-3);
+        let (least, _) = solve(1e-9);
+        // Shrinking all derivatives to satisfy the worst constraint would cost about this violation.
+        assert!(proof.kkt > 0.01 * penalty.l1, "{name}: the point is better than this law means");
+        assert!(found.stop == newton::NewtonStop::Gap && found.steps <= 30, "{name}: {:?}", found.stop);
+        assert!(proof.relative_gap.unwrap() <= 1e-3, "{name}: {proof:?}");
+        for dual in [proof.dual, found.dual] {
+            assert!(dual.unwrap() <= least.objective * (1.0 + 1e-9), "{name}: {dual:?} {least:?}");
+        }
+    }
 }

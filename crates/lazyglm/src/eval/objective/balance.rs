@@ -39,6 +39,15 @@ pub(crate) fn balanced_slopes(kept: &[ScoredRow], loss: &dyn Loss, with_bias: bo
     slopes
 }
 
+/// ωℓ″ of each row at its score, or 0 where it is undefined.
+pub(super) fn curvature_of(kept: &[ScoredRow], loss: &dyn Loss) -> Vec<f64> {
+    let mut curvature = vec![0.0; kept.len()];
+    curvature.par_chunks_mut(CHUNK).zip(kept.par_chunks(CHUNK)).for_each(|(curvature, kept)| {
+        for_each_shifted(kept, loss, 0.0, |k, _, second| curvature[k] = kept[k].weight * second);
+    });
+    curvature
+}
+
 /// Calls `see(row, first derivative, second derivative)` for rows whose scores are shifted; the second derivative is 0 where it is
 /// undefined.
 fn for_each_shifted(kept: &[ScoredRow], loss: &dyn Loss, shift: f64, mut see: impl FnMut(usize, f64, f64)) {

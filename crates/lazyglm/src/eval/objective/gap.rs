@@ -67,8 +67,8 @@ pub enum Worst {
     Nowhere,
 }
 
-/// Relative gap at which dual ascent near kinks ends.
-const CLOSE: f64 = 1e-4;
+/// Relative gap at which the search for a better dual point ends.
+pub(super) const CLOSE: f64 = 1e-4;
 /// Most values of D, besides those at the ends, in the search for the best share of the derivatives,
 const MOST_SHARES: usize = 14;
 /// which ends where a parabola promises less than this share of the gap,

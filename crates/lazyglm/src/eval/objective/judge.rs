@@ -6,17 +6,21 @@
 //!                                                       all gradients side by side; more for a piecewise-linear loss
 //! ```
 
-use super::balance::balanced_slopes;
+use super::balance::{balanced_slopes, curvature_of};
 use super::evaluator::{Sums, dot, judge_rows};
-use super::gap::close_enough;
+use super::gap::{CLOSE, close_enough};
 use super::gradients::Gradients;
 use super::near_kinks::ascend;
 use super::{CHUNK, Certificate, Dual, Evaluation, Evaluator, NullFigures, NullModel, ScoredRow, Worst};
 use crate::data::rows::Examples;
+use crate::problem::dual_point::{DualPoint, FewColumns};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use crate::problem::source::pooled_by_target;
 use rayon::prelude::*;
+
+/// Relative gap above which too many columns violate their constraints to look at them one by one.
+const HOPEFUL: f64 = 0.5;
 
 /// A model and the rows to judge it by.
 pub(crate) struct Judge<'a> {
@@ -83,8 +87,8 @@ impl Judge<'_> {
         if let Some(known) = known {
             return (evaluation, plain.at_least(known));
         }
-        let (mut best, mut idle) = (plain, 0);
-        let with_bias = bias.is_some();
+        let mut best = self.with_more_constraints(plain, &kept, &slopes, &gradient, &bound);
+        let (mut idle, with_bias) = (0, bias.is_some());
         ascend(examples, loss, weighted_penalty, weights, with_bias, &kept, &slopes, &mut |slopes| {
             let before = best.dual;
             let gradient = self.gradient(|i| kept[i].weight * slopes[i]);
@@ -93,6 +97,49 @@ impl Judge<'_> {
             idle < 2 && !close_enough(&best)
         });
         (evaluation, best)
+    }
+
+    /// A better certificate from derivatives that satisfy the constraints of columns without λ₂, if the plain one is loose but not hopeless.
+    fn with_more_constraints(
+        &self,
+        plain: Certificate,
+        kept: &[ScoredRow],
+        slopes: &[f64],
+        gradient: &[f64],
+        bound: &dyn Fn(&[f64], &[f64]) -> Certificate,
+    ) -> Certificate {
+        let &Judge { examples, loss, weighted_penalty, bias, .. } = self;
+        let constrained = weighted_penalty.penalty.l2 == 0.0 || weighted_penalty.factors.is_some();
+        let constrained = constrained && !loss.has_kinks();
+        let Some(gap) = plain.relative_gap.filter(|gap| constrained && *gap > CLOSE && *gap <= HOPEFUL)
+        else {
+            return plain;
+        };
+        let n = examples.len() as f64;
+        let own: Vec<f64> = kept.iter().zip(slopes).map(|(row, u)| row.weight * u).collect();
+        let curvature = curvature_of(kept, loss);
+        let near = DualPoint {
+            examples,
+            loss,
+            weighted_penalty,
+            bias: bias.is_some(),
+            own: &own,
+            curvature: &curvature,
+            few: &|columns| Some(FewColumns::of(examples.rows, columns)),
+        };
+        let sums = |slopes: &[f64]| self.gradient(|i| slopes[i]).iter().map(|g| n * g).collect();
+        let known = (gradient.iter().map(|g| n * g).collect(), gap);
+        let mut best = plain;
+        near.improve(own.clone(), Some(known), CLOSE, sums, |slopes, gradient| {
+            let unweighted =
+                |(u, row): (&f64, &ScoredRow)| if row.weight == 0.0 { 0.0 } else { u / row.weight };
+            let slopes: Vec<f64> = slopes.iter().zip(kept).map(unweighted).collect();
+            let gradient: Vec<f64> = gradient.iter().map(|g| g / n).collect();
+            let found = bound(&slopes, &gradient);
+            best = found.dual.map_or(best, |dual| best.at_least(dual));
+            found.relative_gap.unwrap_or(f64::INFINITY)
+        });
+        best
     }
 
     /// The evaluation, and the mean gradient of the dual point, in one pass: the gradients at the weights, at the dual point and,

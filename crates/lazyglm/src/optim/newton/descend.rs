@@ -211,9 +211,9 @@ impl<V: Value> Newton<'_, V> {
             if course.left < f64::INFINITY {
                 course.left += self.decrease_from_zero(point, columns);
             }
-            let slopes = taken.slopes.filter(|_| self.is_close(&course, point, step + 1));
+            let slopes = taken.slopes.filter(|_| self.may_prove(&course, point, step + 1));
             let dual = slopes.and_then(|slopes| self.dual_value(point, slopes, columns));
-            course.dual = dual.or(course.dual); // a bound on F everywhere, and the last one is the best
+            course.dual = course.dual.into_iter().chain(dual).reduce(f64::max); // a bound on F everywhere
             course.idle = if before - point.value > 1e-15 * before.abs() { 0 } else { course.idle + 1 };
             if course.idle == 3 {
                 let stop = match course.for_the_gap {
@@ -234,17 +234,24 @@ impl<V: Value> Newton<'_, V> {
         (predicted || estimated) && means && self.gap_is_loose()
     }
 
+    /// Whether the model of the last step may prove that the optimum is near enough: it is worth a pass or two.
+    fn may_prove(&self, course: &Course, point: &Point, steps: usize) -> bool {
+        let may = self.options.tolerance >= ROUNDING && self.gap_is_loose();
+        let near = course.margin > 0.0 && course.predicted_decrease <= self.options.tolerance;
+        may && (near || self.is_close(course, point, steps))
+    }
+
     /// Whether to stop near the optimum: if the model of the last step proves it, or after some work for a gap.
     fn stop_near(&self, course: &mut Course, point: &Point) -> Option<NewtonStop> {
+        let objective = point.value / self.n;
+        let of_model = course.dual.map_or(f64::INFINITY, |dual| (objective - dual) / objective.abs());
+        if of_model <= self.options.tolerance && course.step >= self.bounds.least_steps {
+            return Some(NewtonStop::Gap);
+        }
         if !self.is_close(course, point, course.step) {
             return None;
         }
         course.predicted_decrease = course.predicted_decrease.min(left_of(course.left, point));
-        let objective = point.value / self.n;
-        let of_model = course.dual.map_or(f64::INFINITY, |dual| (objective - dual) / objective.abs());
-        if of_model <= self.options.tolerance {
-            return Some(NewtonStop::Gap);
-        }
         let work = self.work_for_the_gap(self.bounds.work - course.work);
         let left = *course.for_the_gap.get_or_insert(work);
         (left == 0).then_some(NewtonStop::PredictedDecrease)
@@ -260,8 +267,11 @@ impl<V: Value> Newton<'_, V> {
             false => LITTLE,
         };
         // Where slopes are not bounded, numbers of a model in f32 may not be finite, and those of a matrix are.
+        let closely = self.gap_is_loose()
+            && self.scope.is_none()
+            && course.predicted_decrease <= 3.0 * self.options.tolerance;
         let far = course.predicted_decrease > NEAR_END && self.problem.loss.gradient_bound().is_finite();
-        Accuracy { share, surely, enough: LAST * self.allowed_left(point), missed, far }
+        Accuracy { share, surely, enough: LAST * self.allowed_left(point), missed, far, closely }
     }
 
     /// Whether the optimum is far, given the largest violation. A column of large values has a large gradient close to the

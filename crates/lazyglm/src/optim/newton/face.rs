@@ -23,7 +23,10 @@ const DAMPING: f64 = 0.003;
 const SHARE: f64 = 0.3;
 /// Maximum number of passes of conjugate gradients.
 const PASSES: usize = 10;
-/// The same figures for a stiff model, whose minimum is far from that of a damped one.
+/// The same figures if the minimum is wanted closely,
+const CLOSE_SHARE: f64 = 0.2;
+const CLOSE_PASSES: usize = 20;
+/// and for a stiff model, whose minimum is far from that of a damped one.
 const STIFF_SHARE: f64 = 0.03;
 const STIFF_PASSES: usize = 100;
 /// The step lengths that are tried.
@@ -51,11 +54,15 @@ impl Direction {
 impl QuadraticModel<'_> {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
-    pub(super) fn minimise_on_face(&mut self, rows: Option<&F32Rows>, bounds: Bounds) -> f64 {
+    pub(super) fn minimise_on_face(&mut self, rows: Option<&F32Rows>, closely: bool, bounds: Bounds) -> f64 {
         let mut left = self.negative_gradient();
         let mut way = self.precondition(&left);
         let mut size = left.dot(&way);
-        let (share, passes) = if self.stiff { (STIFF_SHARE, STIFF_PASSES) } else { (SHARE, PASSES) };
+        let (share, passes) = match () {
+            () if self.stiff => (STIFF_SHARE, STIFF_PASSES),
+            () if closely => (CLOSE_SHARE, CLOSE_PASSES),
+            () => (SHARE, PASSES),
+        };
         let enough = share * share * size;
         let mut step = Direction { weights: vec![0.0; self.set.len()], bias: 0.0 };
         let mut moved = vec![0.0f32; self.tilt.len()]; // X̃·step

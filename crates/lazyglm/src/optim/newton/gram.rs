@@ -5,7 +5,8 @@
 //! ```
 
 use super::Bounds;
-use super::model::{Accuracy, QuadraticModel, shrunk};
+use super::model::{Accuracy, QuadraticModel};
+use crate::problem::penalty::one::shrunk;
 use crate::util::number::positive_part;
 use crate::util::state::{Fields, State};
 

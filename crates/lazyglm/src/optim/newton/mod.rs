@@ -50,7 +50,6 @@ pub(crate) use gram::solve_by_cholesky;
 use halted::{Course, Halted};
 pub(crate) use lean_rows::RowNumbers;
 pub(crate) use merged_rows::{may_merge, solve_merged, total_of_rows};
-pub(crate) use model::shrunk;
 use multipliers::Pieces;
 pub(crate) use path::Reached;
 use sparse_start::SparseStart;

@@ -20,7 +20,7 @@ use super::{Bounds, Newton};
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, ModelColumns};
 use crate::problem::penalty::ElasticNet;
-use crate::problem::penalty::one::clip;
+use crate::problem::penalty::one::shrunk;
 use crate::util::number::positive_part;
 use crate::util::random::Random;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub(super) struct Accuracy {
     pub surely: bool,
     /// The remaining decrease that suffices for the last step,
     pub enough: f64,
+    /// Whether the model may prove the optimum: then its minimum is wanted closely.
+    pub closely: bool,
     /// Whether the optimum is far, so that the minimum of Q is not exact either.
     pub far: bool,
     /// which this step is if F misses less than `enough` of its minimum, as `missed` times the square of the decrease tells.
@@ -270,7 +272,7 @@ impl<'c> QuadraticModel<'c> {
             since += 1;
             if self.on_face && gram_after.is_none() && (settled || (since >= 3 && gains.ratio() > SLOW)) {
                 let rows = rows.get_or_insert_with(|| self.columns.by_rows());
-                let gain = self.minimise_on_face(rows.as_ref(), bounds);
+                let gain = self.minimise_on_face(rows.as_ref(), accuracy.closely, bounds);
                 gains.add_jump(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;
@@ -377,14 +379,5 @@ impl QuadraticModel<'_> {
             by * (penalty.l1 * sign + penalty.l2 * at)
         };
         (0..self.set.len()).filter(|&k| self.to[k] != self.from[k]).map(one).sum()
-    }
-}
-
-/// Soft thresholding: moves `v` towards zero by an amount, or to zero, and then into an interval that contains zero.
-#[inline]
-pub(crate) fn shrunk(v: f64, by: f64, range: [f64; 2]) -> f64 {
-    match v.abs() - by {
-        left if left <= 0.0 => 0.0,
-        left => clip(left.copysign(v), range),
     }
 }

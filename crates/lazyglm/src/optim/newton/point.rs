@@ -271,7 +271,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The conjugates ℓ*(θu) of the rows' derivatives ωu.
-    pub(super) fn conjugates_of_rows(&self, slopes: &[f64], share: f64) -> Vec<f64> {
+    fn conjugates_of_rows(&self, slopes: &[f64], share: f64) -> Vec<f64> {
         let Problem { examples, loss, .. } = self.problem;
         let unweighted = |(i, slope): (usize, &f64)| match examples.weight(i) {
             0.0 => 0.0,

@@ -13,7 +13,7 @@ use super::lanes::WIDE;
 use super::model::QuadraticModel;
 use super::sweep::FLAT;
 use crate::data::rows::Value;
-use crate::optim::newton::shrunk;
+use crate::problem::penalty::one::shrunk;
 
 /// Largest number of weights and biases.
 const MOST: usize = 320;

@@ -12,7 +12,7 @@ use super::guard::Curvature;
 use super::lanes::{Block, WIDE};
 use super::model::QuadraticModel;
 use crate::data::rows::Value;
-use crate::optim::newton::shrunk;
+use crate::problem::penalty::one::shrunk;
 use crate::simd::{self, Work};
 
 /// Largest number of classes of a feature whose weights move one at a time.

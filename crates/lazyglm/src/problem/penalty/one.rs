@@ -108,3 +108,12 @@ pub fn clip(weight: f64, [low, high]: [f64; 2]) -> f64 {
         inside => inside,
     }
 }
+
+/// Soft thresholding: moves `v` towards zero by an amount, or to zero, and then into an interval that contains zero.
+#[inline]
+pub fn shrunk(v: f64, by: f64, range: [f64; 2]) -> f64 {
+    match v.abs() - by {
+        left if left <= 0.0 => 0.0,
+        left => clip(left.copysign(v), range),
+    }
+}

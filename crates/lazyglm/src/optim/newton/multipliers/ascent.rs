@@ -12,11 +12,11 @@
 //! the largest violation of the last epoch. Every evaluation considers all rows again, so that this may be bold.
 
 use super::super::Newton;
-use super::super::model::shrunk;
 use super::bound::Best;
 use super::pieces::Pieces;
 use crate::data::rows::{Row, Value};
 use crate::problem::penalty::one::clip;
+use crate::problem::penalty::one::shrunk;
 use crate::util::random::Random;
 
 /// β as a share of mean‖x‖²/nλ₂.

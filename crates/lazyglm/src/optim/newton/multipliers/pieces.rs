@@ -5,9 +5,9 @@
 //! a(s)   = clip(soft((tᵢ − s)·ωᵢ/μ + aᵏᵢ; εωᵢ/μ))           the dual variable of the loss smoothed with width μ around aᵏ
 //! ```
 
-use super::super::model::shrunk;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
+use crate::problem::penalty::one::shrunk;
 
 /// Centres and boxes of all rows. The centres are those of scores without offsets, and the boxes include the row
 /// weights.

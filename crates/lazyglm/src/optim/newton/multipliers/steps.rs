@@ -301,7 +301,8 @@ impl<'a, V: Value> Multipliers<'a, V> {
             model.squares[k][1] += self.theta * self.squares[j as usize] * unit * unit / self.mu;
         }
         model.stiff = true;
-        let accuracy = Accuracy { share: LITTLE, surely: true, enough: 0.0, missed: 1.0, far: false };
+        let accuracy =
+            Accuracy { share: LITTLE, surely: true, enough: 0.0, missed: 1.0, far: false, closely: false };
         let touched = model.solve(accuracy, Bounds { work: limits.work, ..newton.bounds });
         limits.work =
             limits.work.saturating_sub(touched + newton.problem.examples.rows.nonzeros() + model.set.len());

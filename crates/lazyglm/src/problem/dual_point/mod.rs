@@ -1,0 +1,149 @@
+//! Loss derivatives as a point of the dual problem, and the nearest point that satisfies more of its constraints.
+//!
+//! ```text
+//! D(u) ≤ F*      for u in the domain of ℓ*, Σωu = 0 if there is a bias, and |gⱼ| ≤ nλⱼ, g = Xᵀωu, for each j without λ₂ and bounds
+//! ωu ← ωu + D(Xδ + β)      (δ, β) = argmin ½Σ D(Xδ + β)² + Σ gⱼδⱼ + nλⱼ|δⱼ| + βΣωu      over the columns that violate theirs most
+//! ```
+//!
+//! One factor for all derivatives satisfies all constraints, and costs D first order in the largest violation. Near a minimum, a few columns
+//! violate theirs far more than all others. The point above is the nearest one, in the norm Σe²/D, that satisfies the constraints of
+//! these columns: δ solves the dual of that problem. It costs second order in their violations.
+
+mod few_columns;
+
+use super::loss::Loss;
+use super::penalty::WeightedPenalty;
+use crate::data::rows::Examples;
+pub(crate) use few_columns::FewColumns;
+use few_columns::minimiser;
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Maximum number of times that columns are added,
+const ROUNDS: usize = 3;
+/// so many each time,
+const COLUMNS: usize = 128;
+/// while the gap falls to this share of the last one.
+const WORTH: f64 = 0.5;
+/// Share of the tolerance up to which a violation does not count.
+const LITTLE: f64 = 0.1;
+/// Maximum cost of a matrix of columns, in passes over all rows. Fewer columns are added instead.
+const PASSES: usize = 16;
+/// Derivatives that sum to this share of their magnitudes are balanced: it is their rounding error.
+const BALANCED: f64 = 1e-13;
+/// Maximum number of shifts that balance them.
+const SHIFTS: usize = 4;
+/// Number of rows whose derivatives one thread looks at.
+const CHUNK: usize = 1024;
+
+/// The dual problem around a point of F.
+pub(crate) struct DualPoint<'a> {
+    pub examples: Examples<'a>,
+    pub loss: &'a dyn Loss,
+    pub weighted_penalty: WeightedPenalty<'a>,
+    pub bias: bool,
+    /// ωℓ′ at the point,
+    pub own: &'a [f64],
+    /// and D = ωℓ″.
+    pub curvature: &'a [f64],
+    /// Some columns by row; `None` if there is no memory for them.
+    pub few: &'a dyn Fn(&[u32]) -> Option<FewColumns>,
+}
+
+impl DualPoint<'_> {
+    /// Offers derivatives ωu near those of the point, and then others that satisfy more constraints, while that pays. `gradient` gives Xᵀωu, and
+    /// `offer` takes both and returns the relative gap, which is wanted below `enough`. If `known` is given, it is Xᵀωu of derivatives
+    /// that need no offer.
+    pub fn improve(
+        &self,
+        mut slopes: Vec<f64>,
+        mut known: Option<(Vec<f64>, f64)>,
+        enough: f64,
+        gradient: impl Fn(&[f64]) -> Vec<f64>,
+        mut offer: impl FnMut(&[f64], &[f64]) -> f64,
+    ) {
+        let (mut columns, mut best) = (Vec::new(), f64::INFINITY);
+        for round in 0..=ROUNDS {
+            let (gradient, gap) = match known.take() {
+                Some(known) => known,
+                None if !self.admit(&mut slopes) => return,
+                None => {
+                    let gradient = gradient(&slopes);
+                    let gap = offer(&slopes, &gradient);
+                    (gradient, gap)
+                }
+            };
+            let pays = round < 2 || gap <= WORTH * best;
+            best = gap.min(best);
+            if best <= enough || !pays || round == ROUNDS || !gap.is_finite() {
+                return;
+            }
+            if !self.approach(&mut slopes, &gradient, LITTLE * enough, &mut columns) {
+                return;
+            }
+        }
+    }
+
+    /// Moves derivatives into the domain of ℓ*, where rows outside have their own again, and shifts them along D until they sum to zero.
+    /// Returns whether they do.
+    fn admit(&self, slopes: &mut [f64]) -> bool {
+        let examples = self.examples;
+        let one = |(i, slope): (usize, &mut f64)| {
+            let weight = examples.weight(i);
+            let inside =
+                weight == 0.0 || self.loss.conjugate(*slope / weight, examples.targets[i]).is_finite();
+            if !inside {
+                *slope = self.own[i];
+            }
+        };
+        slopes.par_iter_mut().with_min_len(CHUNK).enumerate().for_each(one);
+        let curvature: f64 = self.curvature.iter().sum();
+        for _ in 0..SHIFTS {
+            let (sum, size) = slopes.iter().fold((0.0, 0.0), |(sum, size), u| (sum + u, size + u.abs()));
+            if !self.bias || sum.abs() <= BALANCED * size {
+                return true;
+            }
+            let shift = -sum / curvature;
+            slopes.iter_mut().zip(self.curvature).for_each(|(slope, d)| *slope += shift * d);
+        }
+        false
+    }
+
+    /// Moves derivatives to the nearest ones that satisfy the constraints of `columns`, to which it adds those that violate theirs most.
+    /// Returns whether there are any that it can satisfy.
+    fn approach(&self, slopes: &mut [f64], gradient: &[f64], least: f64, columns: &mut Vec<u32>) -> bool {
+        let n = self.examples.len() as f64;
+        if self.examples.rows.nonzeros() == 0 {
+            return false; // the rows are on disk
+        }
+        let violation = |j: usize| (1.0 - self.weighted_penalty.one(j).share(gradient[j] / n), j as u32);
+        let mut worst: Vec<(f64, u32)> =
+            (0..gradient.len()).map(violation).filter(|(violation, _)| *violation > least).collect();
+        worst.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        if worst.first().is_none_or(|(violation, _)| *violation >= 1.0) {
+            return false; // a derivative that must be zero never is, because of rounding
+        }
+        columns.extend(worst.iter().take(COLUMNS).map(|(_, j)| *j));
+        let mut seen = HashSet::new();
+        columns.retain(|j| seen.insert(*j));
+        let Some(mut chosen) = (self.few)(columns) else { return false };
+        while chosen.cost() > PASSES * self.examples.rows.nonzeros() {
+            columns.truncate(columns.len() / 2);
+            let Some(fewer) = (self.few)(columns) else { return false };
+            chosen = fewer;
+        }
+        let sum: f64 = slopes.iter().sum();
+        let slope = columns.iter().map(|&j| gradient[j as usize]).chain([sum]).collect();
+        let penalty = |k: usize| match columns.get(k) {
+            Some(&j) => {
+                let one = self.weighted_penalty.one(j as usize);
+                (n * one.penalty.l1, one.range.map(|bound| if bound.is_finite() { 0.0 } else { bound }))
+            }
+            None if self.bias => (0.0, [f64::NEG_INFINITY, f64::INFINITY]),
+            None => (0.0, [0.0; 2]),
+        };
+        let moves = minimiser(&chosen.square(self.curvature), slope, penalty);
+        chosen.add(&moves, |i, along| slopes[i] += self.curvature[i] * along);
+        moves.iter().any(|by| *by != 0.0)
+    }
+}
