@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
+.PHONY: demo test check pages docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test kill-test soak limits planted-bugs clean
 
 PYTHON ?= python3
@@ -41,6 +41,9 @@ check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws,
 	$(PROGRAM)
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -m "not slow" -c python/pyproject.toml python/tests
+
+pages:                  ## what the commands of the README and the pages print, written into them after a change of the program
+	WRITE_PAGES=1 cargo test --locked -p lazyglm-cli --test program --quiet pages
 
 python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
 	cd python && cargo fmt --check

@@ -1,5 +1,6 @@
 //! The README and the pages of the documentation: every command of a console block runs, one after the other, in a folder of
-//! the page's own, and prints to standard output what is shown. Seconds may differ.
+//! the page's own, and prints to standard output what is shown. Seconds may differ. With `WRITE_PAGES` in the environment
+//! (`make pages`), what is printed takes the place of what is shown.
 
 use crate::common::{Folder, finish};
 use std::fs;
@@ -32,13 +33,20 @@ fn without_seconds(text: &str) -> String {
 
 /// Runs the commands of a page and returns how many there are.
 fn check(page: &Path) -> usize {
-    let commands = commands(&fs::read_to_string(page).unwrap());
+    let writes = std::env::var_os("WRITE_PAGES").is_some();
+    let mut text = fs::read_to_string(page).unwrap();
+    let commands = commands(&text);
     let folder = Folder::new();
     let program = Path::new(env!("CARGO_BIN_EXE_lazyglm")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for (line, shown) in &commands {
         let mut shell = Command::new("sh");
         let done = finish(shell.args(["-c", line]).env("PATH", &path).current_dir(folder.0.path()));
+        if writes && without_seconds(&done.stdout) != without_seconds(shown) {
+            text = text.replacen(&format!("$ {line}\n{shown}"), &format!("$ {line}\n{}", done.stdout), 1);
+            fs::write(page, &text).unwrap();
+            continue;
+        }
         let (printed, shown) = (without_seconds(&done.stdout), without_seconds(shown));
         assert_eq!(printed, shown, "{}: $ {line}\n{}{}", page.display(), done.stdout, done.stderr);
     }
