@@ -27,8 +27,8 @@ fn without_a_penalty_it_chooses_one_by_held_out_loss_and_minimises() {
     // The model says which penalty it has, and the proof is for that one.
     let inspected = folder.json("inspect m --json");
     assert_eq!(inspected["training"]["l1"], report["l1"], "{inspected}");
-    assert!(folder.json("certify m a.svm --json")["relative_gap"].as_f64() <= Some(2e-4));
-    assert!(report["relative_gap"].as_f64() <= Some(2e-4), "{report}");
+    assert!(folder.json("certify m a.svm --json")["relative_gap"].as_f64() <= Some(1e-3));
+    assert!(report["relative_gap"].as_f64() <= Some(1e-3), "{report}");
     let again = folder.json("train a.svm --json --quiet");
     assert_eq!(
         (&again["l1"], &again["objective"]),

@@ -79,7 +79,9 @@ fn a_model_of_any_solver_has_a_certificate_for_rows_on_disk() {
             let (f, gap) = (figure(&report, "objective"), figure(&report, "relative_gap"));
             assert!(close(figure(&proved, "objective") / f, 1.0, 1e-6), "{solver} {flags}: {proved}");
             let whole = figure(&proved, "relative_gap");
-            assert!(gap > 0.0 && gap <= 8.0 * whole + 1e-6, "{solver} {flags}: {gap} {whole}");
+            // Without l2, the bound in memory satisfies the constraints of columns one by one.
+            let most = if flags.contains("--l2 0") { 0.5 } else { 8.0 * whole + 1e-6 };
+            assert!(gap > 0.0 && gap <= most && whole <= 1.5 * gap, "{solver} {flags}: {gap} {whole}");
             assert!(folder.ok(&line).stdout.contains("lower bound") || gap > 0.09, "{solver} {flags}");
         }
     }
