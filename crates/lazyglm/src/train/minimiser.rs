@@ -93,10 +93,7 @@ impl Minimiser {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            let mut found = self.head(k, examples, task, solve, chain, false, watch);
-            if found.stop == Stop::Gap && found.dual.is_some() && !task.loss.has_kinks() {
-                found.stop = Stop::PredictedDecrease; // the certificate of all heads does not have the solver's bounds
-            }
+            let found = self.head(k, examples, task, solve, chain, false, watch);
             if chain.is_alone() {
                 chain.reached = None; // thousands of heads would keep numbers of all rows and columns
             }
@@ -242,7 +239,8 @@ impl Minimiser {
         let from = newton::From { weights: start, reached };
         let found = newton::solve_on(&self.view, &problem, from, &options, solve.bounds, watch);
         let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
-        Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
+        let duals = vec![found.dual];
+        Minimum { duals, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
     }
 
     /// The keys of the solves of independent heads, by which the checkpoint has their minima.

@@ -20,8 +20,8 @@ pub(super) struct Minimum {
     pub predicted_decrease: f64,
     /// F of a softmax.
     pub objective: Option<f64>,
-    /// A lower bound on F of one model, if the solver found one.
-    pub dual: Option<f64>,
+    /// A lower bound on F of each head, if the solver found one.
+    pub duals: Vec<Option<f64>>,
     /// The certificate, if the solver left what it takes.
     pub certificate: Option<Certificate>,
     /// The number of heads with a bias alone, because the solve was interrupted before they began.
@@ -36,7 +36,7 @@ impl State for Minimum {
         self.steps.fields(fields);
         self.predicted_decrease.fields(fields);
         self.objective.fields(fields);
-        self.dual.fields(fields);
+        self.duals.fields(fields);
         self.certificate.fields(fields);
     }
 }
@@ -52,8 +52,8 @@ impl Minimum {
             NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
-        let (objective, dual, certificate, untouched) = (None, None, None, 0);
-        Minimum { heads, stop, diverged, steps, predicted_decrease, objective, dual, certificate, untouched }
+        let (objective, duals, certificate, untouched) = (None, vec![None; heads.len()], None, 0);
+        Minimum { heads, stop, diverged, steps, predicted_decrease, objective, duals, certificate, untouched }
     }
 
     /// No heads, at their optimum.
@@ -64,6 +64,7 @@ impl Minimum {
     /// The heads of two minimisers together.
     pub fn and(mut self, other: Minimum) -> Minimum {
         self.heads.extend(other.heads);
+        self.duals.extend(other.duals);
         let order =
             [Stop::Interrupted, Stop::NoMinimum, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
         let stop = order.into_iter().find(|stop| [&self.stop, &other.stop].contains(&stop));
@@ -73,7 +74,6 @@ impl Minimum {
             steps: self.steps.max(other.steps),
             predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
             objective: None,
-            dual: None,
             certificate: None,
             untouched: self.untouched + other.untouched,
             ..self

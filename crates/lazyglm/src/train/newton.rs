@@ -36,7 +36,7 @@ pub(super) fn train(
         Validation { loss, best_epoch: found.steps as u64 }
     });
     let predicted_decrease = Some(found.predicted_decrease).filter(|decrease| decrease.is_finite());
-    let (dual, fitted) = (found.dual, found.fitted(seconds, held_out));
+    let (dual, fitted) = (found.duals[0], found.fitted(seconds, held_out));
     let mut trained = evaluated(task, validation, settings, fitted, dual)?;
     trained.report.predicted_decrease = predicted_decrease;
     Ok(trained)

@@ -72,8 +72,11 @@ proptest! {
             dual += proof.dual.unwrap();
         }
         let report = &trained.report;
-        prop_assert!((report.objective - objective).abs() < 1e-12 && (report.dual.unwrap() - dual).abs() < 1e-9);
-        prop_assert!(report.relative_gap.unwrap() < if l2 { 1e-8 } else { 1e-2 }, "{:?}", report.relative_gap);
+        prop_assert!((report.objective - objective).abs() < 1e-12);
+        // The solver's last model may prove more than the points.
+        let proved = report.dual.unwrap();
+        prop_assert!(proved >= dual - 1e-9 && proved <= objective * (1.0 + 1e-9), "{proved} {dual} {objective}");
+        prop_assert!(report.relative_gap.unwrap() < if l2 { 1e-8 } else { 1e-3 }, "{:?}", report.relative_gap);
     }
 
     #[test]

@@ -16,24 +16,28 @@ use rayon::prelude::*;
 /// Least number of heads for which rows without a weight are merged.
 const MANY_HEADS: usize = 16;
 
-/// The certificate of all heads together: sums of the objectives and lower bounds, and the largest violation.
-pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
+/// The certificate of all heads together: sums of the objectives and lower bounds, and the largest violation. `known` has
+/// lower bounds that a solver found for heads.
+pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head], known: &[Option<f64>]) -> Certificate {
     match what.kind {
         HeadKind::Softmax => together(what, heads),
-        _ => Certificate::sum(&certificates(what, heads)),
+        _ => Certificate::sum(&certificates(what, heads, known)),
     }
 }
 
-/// The evaluation of each head and the certificate of all heads together, while `go_on` returns true: `None` if it returned false.
+/// The evaluation of each head and the certificate of all heads together, while `go_on` returns true: `None` if it returned false. `known`
+/// has lower bounds that a solver found for heads.
 pub(crate) fn judge_heads_while(
     what: &HeadsEvaluation,
     heads: &[Head],
+    known: &[Option<f64>],
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Option<(Vec<Evaluation>, Certificate)> {
     match what.kind {
         HeadKind::Softmax => go_on().then(|| (of_heads(what, heads), together(what, heads))),
         _ => {
-            let (evaluations, each): (Vec<_>, Vec<_>) = one_by_one(what, heads, go_on)?.into_iter().unzip();
+            let (evaluations, each): (Vec<_>, Vec<_>) =
+                one_by_one(what, heads, known, go_on)?.into_iter().unzip();
             Some((evaluations, Certificate::sum(&each)))
         }
     }
@@ -43,7 +47,7 @@ pub(crate) fn judge_heads_while(
 /// them has its part of F and its violation only.
 pub(crate) fn certify_each_head(what: &HeadsEvaluation, heads: &[Head]) -> (Certificate, Vec<Certificate>) {
     if what.kind != HeadKind::Softmax {
-        let each = certificates(what, heads);
+        let each = certificates(what, heads, &[]);
         return (Certificate::sum(&each), each);
     }
     let part = |part: Evaluation| Certificate {
@@ -63,8 +67,8 @@ fn together(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
 }
 
 /// The certificate of each head.
-fn certificates(what: &HeadsEvaluation, heads: &[Head]) -> Vec<Certificate> {
-    let each = one_by_one(what, heads, &|| true).unwrap_or_default();
+fn certificates(what: &HeadsEvaluation, heads: &[Head], known: &[Option<f64>]) -> Vec<Certificate> {
+    let each = one_by_one(what, heads, known, &|| true).unwrap_or_default();
     each.into_iter().map(|(_, certificate)| certificate).collect()
 }
 
@@ -72,6 +76,7 @@ fn certificates(what: &HeadsEvaluation, heads: &[Head]) -> Vec<Certificate> {
 fn one_by_one(
     what: &HeadsEvaluation,
     heads: &[Head],
+    known: &[Option<f64>],
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Option<Vec<(Evaluation, Certificate)>> {
     let rows = what.sets.rows_of(heads.len());
@@ -81,7 +86,8 @@ fn one_by_one(
         let (weights, bias) = (heads[k].dense(what.rows.columns()), what.with_bias.then_some(heads[k].bias));
         let judge = |examples: Examples| {
             let (loss, weighted_penalty) = (what.loss, what.weighted_penalty);
-            Judge { examples, loss, weighted_penalty, weights: &weights, bias, null: None }.certify(None)
+            Judge { examples, loss, weighted_penalty, weights: &weights, bias, null: None }
+                .certify(known.get(k).copied().flatten())
         };
         if let Some(merged) = by_column.as_ref().and_then(|all| all.merged(what, &heads[k], &rows[k])) {
             return Some(judge(merged.examples()));

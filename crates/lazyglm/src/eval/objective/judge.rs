@@ -20,7 +20,7 @@ use crate::problem::source::pooled_by_target;
 use rayon::prelude::*;
 
 /// Relative gap above which too many columns violate their constraints to look at them one by one.
-const HOPEFUL: f64 = 0.5;
+const HOPEFUL: f64 = 0.9;
 
 /// A model and the rows to judge it by.
 pub(crate) struct Judge<'a> {

@@ -271,7 +271,7 @@ mod tests {
                 let counts = what.sets.weights(11, |i| task.weight(i) / 300.0);
                 let columns = task.data.rows.columns();
                 let (parts, proof) = of_softmax_on(&task, columns, &what, &counts, &heads, true).unwrap();
-                let (proof, memory) = (proof.unwrap(), certify_heads(&what, &heads));
+                let (proof, memory) = (proof.unwrap(), certify_heads(&what, &heads, &[]));
                 let (here, there) = (proof.dual.unwrap(), memory.dual.unwrap());
                 assert!(here <= least + 1e-9, "{l1} {l2} {far}: {here} above {least}");
                 assert!(

@@ -283,5 +283,5 @@ pub(super) fn merge_blocks(blocks: Vec<FittedBlock>, validated: bool) -> FittedH
         heads.extend(block.fitted.heads);
     }
     let fitted = Fitted { heads, epochs: epochs as u64, stop, validation, history, ..Fitted::default() };
-    FittedHeads { fitted, diverged, untouched }
+    FittedHeads { fitted, diverged, duals: Vec::new(), untouched }
 }

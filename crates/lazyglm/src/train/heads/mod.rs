@@ -84,6 +84,8 @@ struct FittedHeads {
     fitted: Fitted,
     /// Heads that diverged: number, row and step.
     diverged: Vec<(usize, crate::optim::sgd::Diverged)>,
+    /// Lower bounds on F that a solver found for heads; none for solvers without.
+    duals: Vec<Option<f64>>,
     /// Number of heads without any step, because the run was interrupted.
     untouched: usize,
 }

@@ -9,7 +9,7 @@ use crate::util::error::{Kind, Result};
 
 /// Trains all heads to the optimum, within the tolerance.
 pub(super) fn fit(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<FittedHeads> {
-    let (found, seconds) = minimise(job.task, job.settings, watch)?;
+    let (mut found, seconds) = minimise(job.task, job.settings, watch)?;
     if found.stop == Stop::Interrupted && found.steps == 0 {
         return Err(Kind::Interrupted.into()); // no head made a step
     }
@@ -18,6 +18,6 @@ pub(super) fn fit(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Resul
         let loss = heads.iter().map(|head| head.objective.loss).sum();
         Validation { loss, best_epoch: found.steps as u64 }
     });
-    let (untouched, fitted) = (found.untouched, found.fitted(seconds, held_out));
-    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched })
+    let (untouched, duals) = (found.untouched, std::mem::take(&mut found.duals));
+    Ok(FittedHeads { fitted: found.fitted(seconds, held_out), diverged: Vec::new(), duals, untouched })
 }

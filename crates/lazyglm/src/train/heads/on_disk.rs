@@ -203,7 +203,7 @@ impl OnDisk<'_> {
         self.room(Softmax::bytes(columns, classes, settings.precision))?;
         let mut model = Coupled::new(self.problem, settings, rate, classes);
         let fitted = self.rule(settings, rate, watch).fit(&mut model, self.problem)?;
-        Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0 })
+        Ok(FittedHeads { fitted, diverged: Vec::new(), duals: Vec::new(), untouched: 0 })
     }
 
     fn independent(

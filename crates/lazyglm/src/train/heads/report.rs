@@ -37,12 +37,14 @@ pub(super) struct About<'a> {
 /// Evaluates the heads on rows in memory and makes the report.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let (task, settings, stop) = (job.task, job.settings, learnt.fitted.stop);
+    let known = learnt.duals.clone();
     let found = |heads: &[Head]| {
         let evaluation = job.evaluation(task);
         // It takes three passes per head, which is long after a few epochs of SGD or an interruption, and short after the optimum.
         let wanted = settings.certificate && settings.solver == Solver::Newton && stop != Stop::Interrupted;
         let go_on = || !settings.interrupted();
-        let judged = wanted.then(|| objective::judge_heads_while(&evaluation, heads, &go_on)).flatten();
+        let judged =
+            wanted.then(|| objective::judge_heads_while(&evaluation, heads, &known, &go_on)).flatten();
         let (verdicts, proof) = match judged {
             Some((verdicts, proof)) => (verdicts, Some(proof)),
             None => (objective::of_heads(&evaluation, heads), None),
@@ -63,7 +65,7 @@ pub(super) fn reported(
     let Some(targets) = problem.targets().heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    let FittedHeads { fitted, diverged, untouched } = learnt;
+    let FittedHeads { fitted, diverged, untouched, .. } = learnt;
     let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs, .. } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {

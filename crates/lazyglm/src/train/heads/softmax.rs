@@ -96,5 +96,5 @@ pub(super) fn fit(
     let mut model = Coupled::new(task, settings, rate, targets.names.len());
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
     let fitted = rule.fit(&mut model, task)?;
-    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0 })
+    Ok(FittedHeads { fitted, diverged: Vec::new(), duals: Vec::new(), untouched: 0 })
 }

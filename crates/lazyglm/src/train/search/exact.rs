@@ -301,9 +301,16 @@ impl ExactPath<'_> {
                 let (head, examples) = (&found.heads[0], task.examples());
                 let weights = head.dense(task.data.rows.columns());
                 let bias = settings.bias.then_some(head.bias);
-                objective::certify_with(examples, &*task.loss, weighted_penalty, &weights, bias, found.dual)
+                objective::certify_with(
+                    examples,
+                    &*task.loss,
+                    weighted_penalty,
+                    &weights,
+                    bias,
+                    found.duals[0],
+                )
             }),
-            Some(what) => objective::certify_heads(&what, &found.heads),
+            Some(what) => objective::certify_heads(&what, &found.heads, &found.duals),
         };
         let one = |head: &Head| {
             let own = |(&j, w): (&u32, &f64)| weighted_penalty.at(j as usize).value(&[*w]);
