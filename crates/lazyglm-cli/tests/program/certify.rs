@@ -131,9 +131,14 @@ fn heads_have_figures_of_their_own_and_those_of_all_are_the_sums() {
             "train {data} {flags} --solver newton --l1 1e-3 --l2 1e-3 --tolerance 1e-6 -o m --json --quiet"
         ));
         let proved = folder.json(&format!("certify m {data} --json"));
-        for name in ["objective", "dual"] {
-            near(number(&trained, name), number(&proved, name), 1e-7);
-        }
+        near(number(&trained, "objective"), number(&proved, "objective"), 1e-7);
+        // The solver's last model may prove more than the weights.
+        let [of_solver, of_weights] = [&trained, &proved].map(|report| number(report, "dual"));
+        near(of_solver, of_weights, 1e-4);
+        assert!(
+            of_solver >= of_weights * (1.0 - 1e-7)
+                && of_solver <= number(&proved, "objective") * (1.0 + 1e-9)
+        );
         let heads = proved["heads"].as_array().unwrap();
         assert_eq!(
             heads.iter().map(|head| head["name"].as_str().unwrap()).collect::<Vec<_>>(),

@@ -173,7 +173,8 @@ fn rows_that_a_rare_head_does_not_touch_are_merged_without_a_change_of_its_optim
         let report = &trained.report;
         assert!(report.nonzeros > count, "{} weights", report.nonzeros);
         assert!((report.objective - objective).abs() < 1e-11 * objective, "seed {seed}");
-        assert!((report.dual.unwrap() - dual).abs() < 1e-8 * objective, "seed {seed}");
+        let proved = report.dual.unwrap();
+        assert!(proved >= dual - 1e-8 * objective && proved <= objective * (1.0 + 1e-9), "seed {seed}");
         assert!((report.violation - kkt).abs() < 1e-9, "seed {seed}: {} {kkt}", report.violation);
         assert!(report.relative_gap.unwrap() < if penalty.l2 > 0.0 { 1e-8 } else { 1e-2 });
     }

@@ -125,6 +125,8 @@ impl Judge<'_> {
             bias: bias.is_some(),
             own: &own,
             curvature: &curvature,
+            weights: self.weights,
+            objective: plain.objective,
             few: &|columns| Some(FewColumns::of(examples.rows, columns)),
         };
         let sums = |slopes: &[f64]| self.gradient(|i| slopes[i]).iter().map(|g| n * g).collect();

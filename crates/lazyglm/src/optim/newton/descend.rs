@@ -236,9 +236,9 @@ impl<V: Value> Newton<'_, V> {
 
     /// Whether the model of the last step may prove that the optimum is near enough: it is worth a pass or two.
     fn may_prove(&self, course: &Course, point: &Point, steps: usize) -> bool {
-        let may = self.options.tolerance >= ROUNDING && self.gap_is_loose();
         let near = course.margin > 0.0 && course.predicted_decrease <= self.options.tolerance;
-        may && (near || self.is_close(course, point, steps))
+        let may = self.options.tolerance >= ROUNDING && (near || self.is_close(course, point, steps));
+        may && self.look(point).gap > self.options.tolerance // else the point itself proves it
     }
 
     /// Whether to stop near the optimum: if the model of the last step proves it, or after some work for a gap.

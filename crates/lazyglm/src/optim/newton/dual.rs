@@ -34,13 +34,24 @@ impl<V: Value> Newton<'_, V> {
             let by_column = || FewColumns::by_column(examples.len(), set, |j, see| columns.for_each(j, see));
             columns.instead_of_copy(set).is_none().then(by_column)
         };
-        let near = DualPoint { examples, loss, weighted_penalty, bias, own, curvature, few: &few };
+        let (weights, objective) = (&point.weights[..], point.value / self.n);
+        let near = DualPoint {
+            examples,
+            loss,
+            weighted_penalty,
+            bias,
+            own,
+            curvature,
+            weights,
+            objective,
+            few: &few,
+        };
         let products = |slopes: &[f64]| {
             let mut gradient = vec![0.0; point.gradient.len()];
             columns.products(slopes, &mut gradient);
             gradient
         };
-        let (objective, mut best) = (point.value / self.n, None);
+        let mut best = None;
         near.improve(slopes, None, self.options.tolerance, products, |slopes, gradient| {
             let dual = self.dual_of(point, slopes, gradient);
             if dual.is_finite() && best.is_none_or(|best| dual > best) {

@@ -1,6 +1,7 @@
 //! A few columns of the rows, and the minimum of a quadratic function of one number per column and a bias.
 
 use crate::data::rows::{RowsRef, Value, ValuesRef};
+use crate::problem::penalty::ElasticNet;
 use crate::problem::penalty::one::shrunk;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -118,27 +119,29 @@ impl FewColumns {
     }
 }
 
-/// The minimiser δ of ½δᵀAδ + slope·δ + Σ λₖ|δₖ| with each δₖ in an interval around zero, by coordinate descent. `penalty` gives λₖ and
-/// the interval.
-pub(super) fn minimiser(
-    a: &[f64],
-    mut slope: Vec<f64>,
-    penalty: impl Fn(usize) -> (f64, [f64; 2]),
-) -> Vec<f64> {
+/// A weight, its penalty and its bounds.
+pub(super) struct Own {
+    pub from: f64,
+    pub penalty: ElasticNet,
+    pub range: [f64; 2],
+}
+
+/// The minimiser δ of ½δᵀAδ + slope·δ + Σ rₖ(wₖ + δₖ), by coordinate descent.
+pub(super) fn moves_to_minimum(a: &[f64], mut slope: Vec<f64>, own: &[Own]) -> Vec<f64> {
     let side = slope.len();
-    let penalties: Vec<(f64, [f64; 2])> = (0..side).map(penalty).collect();
     let (mut moves, mut first) = (vec![0.0; side], 0.0);
     for sweep in 0..SWEEPS {
         let mut most: f64 = 0.0;
         for (k, line) in a.chunks_exact(side).enumerate() {
-            let (second_derivative, (l1, range)) = (line[k], penalties[k]);
-            if second_derivative <= 0.0 {
+            let &Own { from, penalty: ElasticNet { l1, l2 }, range } = &own[k];
+            let (second_derivative, old) = (line[k] + l2, from + moves[k]);
+            if line[k] <= 0.0 {
                 continue;
             }
-            let to = shrunk(moves[k] - slope[k] / second_derivative, l1 / second_derivative, range);
-            let by = to - moves[k];
+            let down = (slope[k] + l2 * old) / second_derivative;
+            let by = shrunk(old - down, l1 / second_derivative, range) - old;
             if by != 0.0 {
-                moves[k] = to;
+                moves[k] += by;
                 slope.iter_mut().zip(line).for_each(|(slope, a)| *slope += by * a);
                 most = most.max(by.abs() * second_derivative);
             }
@@ -155,6 +158,7 @@ pub(super) fn minimiser(
 mod tests {
     use super::*;
     use crate::data::rows::Rows;
+    use crate::problem::penalty::one::OneWeight;
     use crate::util::random::Random;
 
     fn made(random: &mut Random, rows: usize, columns: u64) -> Rows {
@@ -204,23 +208,23 @@ mod tests {
         let rows = made(&mut random, 200, 6);
         let a = FewColumns::of(rows.borrow(), &[0, 1, 2, 3, 4, 5]).square(&[0.5; 200]);
         let slope: Vec<f64> = (0..7).map(|_| 400.0 * random.uniform() - 200.0).collect();
-        let both = [f64::NEG_INFINITY, f64::INFINITY];
-        let penalty = |k: usize| match k {
-            2 => (50.0, [0.0, f64::INFINITY]),
-            6 => (0.0, both),
-            _ => (50.0, both),
-        };
-        let found = minimiser(&a, slope.clone(), penalty);
-        for k in 0..7 {
-            let g: f64 = slope[k] + (0..7).map(|l| a[7 * k + l] * found[l]).sum::<f64>();
-            let (l1, [low, _]) = penalty(k);
-            let met = match found[k] {
-                0.0 if low == 0.0 => -g <= l1,
-                0.0 => g.abs() <= l1,
-                by => by > low && (g + l1 * by.signum()).abs() <= 1e-4,
-            };
-            assert!(met, "{k}: {} with slope {g}", found[k]);
+        let own: Vec<Own> = (0..7)
+            .map(|k| Own {
+                from: [0.0, 0.5, 0.0, -0.5, 0.0, 0.1, 0.0][k],
+                penalty: ElasticNet { l1: if k < 6 { 50.0 } else { 0.0 }, l2: 10.0 * (k % 2) as f64 },
+                range: [if k == 2 { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY],
+            })
+            .collect();
+        let moves = moves_to_minimum(&a, slope.clone(), &own);
+        let weights: Vec<f64> = moves.iter().zip(&own).map(|(by, own)| own.from + by).collect();
+        for (k, own) in own.iter().enumerate() {
+            let g: f64 = slope[k] + (0..7).map(|l| a[7 * k + l] * moves[l]).sum::<f64>();
+            let one = OneWeight { penalty: own.penalty, range: own.range };
+            let violation = one.violation(if weights[k].abs() < 1e-12 { 0.0 } else { weights[k] }, g);
+            assert!(violation <= 1e-4, "{k}: {} with slope {g}", weights[k]);
         }
-        assert!(found.contains(&0.0) && found.iter().filter(|by| **by != 0.0).count() > 2);
+        assert!(
+            weights.iter().any(|w| w.abs() < 1e-12) && weights.iter().filter(|w| w.abs() > 1e-3).count() > 2
+        );
     }
 }

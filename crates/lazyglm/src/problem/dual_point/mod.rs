@@ -1,21 +1,22 @@
-//! Loss derivatives as a point of the dual problem, and the nearest point that satisfies more of its constraints.
+//! Loss derivatives as a point of the dual problem, and better points near them.
 //!
 //! ```text
-//! D(u) ≤ F*      for u in the domain of ℓ*, Σωu = 0 if there is a bias, and |gⱼ| ≤ nλⱼ, g = Xᵀωu, for each j without λ₂ and bounds
-//! ωu ← ωu + D(Xδ + β)      (δ, β) = argmin ½Σ D(Xδ + β)² + Σ gⱼδⱼ + nλⱼ|δⱼ| + βΣωu      over the columns that violate theirs most
+//! D(u) ≤ F*      for u in the domain of ℓ*, Σωu = 0 if there is a bias, and |gⱼ| ≤ nλ₁, g = Xᵀωu, for each j without λ₂ and bounds
+//! ωu ← ωu + D(Xδ + β)      (δ, β) = argmin ½Σ D(Xδ + β)² + Σ gⱼδⱼ + nrⱼ(wⱼ + δⱼ) + βΣωu      over the columns that cost D most
 //! ```
 //!
 //! One factor for all derivatives satisfies all constraints, and costs D first order in the largest violation. Near a minimum, a few columns
-//! violate theirs far more than all others. The point above is the nearest one, in the norm Σe²/D, that satisfies the constraints of
-//! these columns: δ solves the dual of that problem. It costs second order in their violations.
+//! violate theirs far more than all others, or cost D most by r*(−gⱼ) if λ₂ is small. A step of Newton's method on the weights of these columns
+//! alone moves the derivatives to where their constraints hold. It costs second order in their violations.
 
 mod few_columns;
 
 use super::loss::Loss;
-use super::penalty::WeightedPenalty;
+use super::penalty::one::OneWeight;
+use super::penalty::{ElasticNet, WeightedPenalty};
 use crate::data::rows::Examples;
 pub(crate) use few_columns::FewColumns;
-use few_columns::minimiser;
+use few_columns::{Own, moves_to_minimum};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
@@ -46,6 +47,9 @@ pub(crate) struct DualPoint<'a> {
     pub own: &'a [f64],
     /// and D = ωℓ″.
     pub curvature: &'a [f64],
+    /// The weights w of the point, and its F.
+    pub weights: &'a [f64],
+    pub objective: f64,
     /// Some columns by row; `None` if there is no memory for them.
     pub few: &'a dyn Fn(&[u32]) -> Option<FewColumns>,
 }
@@ -109,20 +113,34 @@ impl DualPoint<'_> {
         false
     }
 
-    /// Moves derivatives to the nearest ones that satisfy the constraints of `columns`, to which it adds those that violate theirs most.
-    /// Returns whether there are any that it can satisfy.
+    /// What column `j` costs D at a derivative of the loss, relative to F: by the factor that its constraint asks for, and by
+    /// rⱼ(wⱼ) + gⱼwⱼ + rⱼ*(−gⱼ), which is zero at the minimum.
+    fn cost(&self, j: usize, g: f64) -> [f64; 2] {
+        let (one, w) = (self.weighted_penalty.one(j), self.weights[j]);
+        let misses = match one.reply(g) {
+            f64::INFINITY => 0.0,
+            _ => one.penalty.value(&[w]) + g * w + one.conjugate(g),
+        };
+        [1.0 - one.share(g), misses / self.objective.abs()]
+    }
+
+    /// Moves derivatives to where the conditions of `columns` hold, to which it adds those that cost D most. Returns whether they moved.
     fn approach(&self, slopes: &mut [f64], gradient: &[f64], least: f64, columns: &mut Vec<u32>) -> bool {
         let n = self.examples.len() as f64;
         if self.examples.rows.nonzeros() == 0 {
             return false; // the rows are on disk
         }
-        let violation = |j: usize| (1.0 - self.weighted_penalty.one(j).share(gradient[j] / n), j as u32);
-        let mut worst: Vec<(f64, u32)> =
-            (0..gradient.len()).map(violation).filter(|(violation, _)| *violation > least).collect();
-        worst.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        if worst.first().is_none_or(|(violation, _)| *violation >= 1.0) {
-            return false; // a derivative that must be zero never is, because of rounding
+        let mut worst: Vec<(f64, u32)> = Vec::new();
+        for (j, g) in gradient.iter().enumerate() {
+            let [factor, misses] = self.cost(j, g / n);
+            if factor >= 1.0 {
+                return false; // a derivative that must be zero never is, because of rounding
+            }
+            if factor > least || misses > least / COLUMNS as f64 {
+                worst.push((factor + misses, j as u32));
+            }
         }
+        worst.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         columns.extend(worst.iter().take(COLUMNS).map(|(_, j)| *j));
         let mut seen = HashSet::new();
         columns.retain(|j| seen.insert(*j));
@@ -134,15 +152,15 @@ impl DualPoint<'_> {
         }
         let sum: f64 = slopes.iter().sum();
         let slope = columns.iter().map(|&j| gradient[j as usize]).chain([sum]).collect();
-        let penalty = |k: usize| match columns.get(k) {
-            Some(&j) => {
-                let one = self.weighted_penalty.one(j as usize);
-                (n * one.penalty.l1, one.range.map(|bound| if bound.is_finite() { 0.0 } else { bound }))
-            }
-            None if self.bias => (0.0, [f64::NEG_INFINITY, f64::INFINITY]),
-            None => (0.0, [0.0; 2]),
-        };
-        let moves = minimiser(&chosen.square(self.curvature), slope, penalty);
+        let own = columns.iter().map(|&j| {
+            let OneWeight { penalty: ElasticNet { l1, l2 }, range } = self.weighted_penalty.one(j as usize);
+            let w = self.weights[j as usize];
+            Own { from: w, penalty: ElasticNet { l1: n * l1, l2: n * l2 }, range }
+        });
+        let free = if self.bias { f64::INFINITY } else { 0.0 };
+        let bias = Own { from: 0.0, penalty: ElasticNet { l1: 0.0, l2: 0.0 }, range: [-free, free] };
+        let own: Vec<Own> = own.chain([bias]).collect();
+        let moves = moves_to_minimum(&chosen.square(self.curvature), slope, &own);
         chosen.add(&moves, |i, along| slopes[i] += self.curvature[i] * along);
         moves.iter().any(|by| *by != 0.0)
     }
