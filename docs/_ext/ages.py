@@ -13,7 +13,7 @@ RECORDS = "bench/records"
 # What a record measures, by the beginning of its name.
 SRC = "crates/lazyglm/src"
 OPTIM, TRAIN, JUDGE = f"{SRC}/optim", f"{SRC}/train", f"{SRC}/eval/objective"
-NEWTON = [f"{OPTIM}/newton", JUDGE]
+NEWTON = [f"{OPTIM}/newton", f"{SRC}/problem/dual_point", JUDGE]
 SEARCH = [f"{TRAIN}/search", f"{TRAIN}/minimiser.rs"]
 AUTO = [
     f"{TRAIN}/auto.rs", f"{TRAIN}/penalty_search", f"{TRAIN}/fold.rs", f"{TRAIN}/holdout_score.rs", f"{TRAIN}/ftrl_candidate.rs",
@@ -39,6 +39,7 @@ MEASURES = {
     "sanitize": [f"{SRC}/simd", f"{OPTIM}/kernel"],
     "kills": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
     "checkpoint-labels": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
+    "python_exact": NEWTON,
     "python_speed": [f"{OPTIM}/kernel", f"{OPTIM}/row_loop.rs", *NEWTON, f"{TRAIN}/penalty_search"],
     "python": [f"{OPTIM}/bias_rate.rs", f"{OPTIM}/resumable.rs", f"{OPTIM}/scikit_learn_rate.rs"],
     "scaling": [f"{OPTIM}/kernel", f"{OPTIM}/lanes.rs", f"{OPTIM}/softmax.rs", f"{OPTIM}/row_loop.rs", f"{TRAIN}/search"],
