@@ -134,8 +134,9 @@ def test_the_program_limits_the_same_predictions(tmp_path):
 @needs_program
 def test_thresholds_of_labels_are_saved(tmp_path):
     rng = np.random.default_rng(0)
-    X = sp.random(400, 20, density=0.4, random_state=0, format="csr")
-    scores = X @ rng.normal(size=(20, 3)) - 0.8 + 0.3 * rng.normal(size=(400, 3))
+    X = sp.random(2000, 20, density=0.4, random_state=0, format="csr")
+    # Rare labels with much noise: thresholds of 0 are far from the best.
+    scores = X @ rng.normal(size=(20, 3)) - 1.2 + 2.0 * rng.normal(size=(2000, 3))
     lines = [
         ",".join(str(k) for k in np.flatnonzero(row > 0)) + " " + " ".join(f"{j + 1}:{x:.4f}" for j, x in zip(part.indices, part.data, strict=True))
         for row, part in zip(scores, X, strict=True)
