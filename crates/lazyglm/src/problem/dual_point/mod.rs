@@ -165,3 +165,34 @@ impl DualPoint<'_> {
         moves.iter().any(|by| *by != 0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::rows::Rows;
+    use crate::problem::loss;
+
+    #[test]
+    fn admitted_derivatives_are_in_the_domain_and_sum_to_zero() {
+        let mut rows = Rows::new();
+        (0..4).for_each(|j| rows.push(&[(j, 1.0)]).unwrap());
+        let examples = Examples::new(rows.borrow(), &[1.0, -1.0, 1.0, -1.0], None).unwrap();
+        let loss = loss::parse("logistic").unwrap();
+        let near = DualPoint {
+            examples,
+            loss: &*loss,
+            weighted_penalty: WeightedPenalty::of(ElasticNet { l1: 0.1, l2: 0.0 }),
+            bias: true,
+            own: &[-0.4, 0.3, -0.2, 0.3],
+            curvature: &[0.24, 0.21, 0.16, 0.21],
+            weights: &[0.0; 4],
+            objective: 0.7,
+            few: &|_| None,
+        };
+        let mut slopes = [-0.5, 0.2, 0.1, 0.4]; // the third is outside of (−1, 0)
+        assert!(near.admit(&mut slopes));
+        assert!(slopes.iter().sum::<f64>().abs() < 1e-15 && (-1.0..0.0).contains(&slopes[2]), "{slopes:?}");
+        let mut free = [-0.5, 0.2, -0.1, 0.5];
+        assert!(DualPoint { bias: false, ..near }.admit(&mut free) && free == [-0.5, 0.2, -0.1, 0.5]);
+    }
+}
