@@ -55,9 +55,10 @@ pub(crate) struct DualPoint<'a> {
 }
 
 impl DualPoint<'_> {
-    /// Offers derivatives ωu near those of the point, and then others that satisfy more constraints, while that pays. `gradient` gives Xᵀωu, and
-    /// `offer` takes both and returns the relative gap, which is wanted below `enough`. If `known` is given, it is Xᵀωu of derivatives
-    /// that need no offer.
+    /// Passes derivatives ωu near those of the point to `offer`, and then better ones, while the gap falls enough and is above `enough`.
+    ///
+    /// `gradient` computes Xᵀωu. `offer` takes ωu and Xᵀωu, and returns the relative gap. If Xᵀωu and the gap of the first derivatives
+    /// are known, `known` has them, and the first offer is omitted.
     pub fn improve(
         &self,
         mut slopes: Vec<f64>,
